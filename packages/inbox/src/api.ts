@@ -69,6 +69,8 @@ export class ApiError extends Error {
 
 /** The user's part of the notification service. */
 export class Api {
+  /** Ends what is being read; what is being sent goes on. */
+  readonly stopping = new AbortController()
   readonly #access: Access
 
   constructor(access: Access) {
@@ -128,20 +130,21 @@ export class Api {
   }
 
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
-    const content = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const content = body
+      ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+      : { signal: this.stopping.signal }
     return (await this.#ask(path, { method, ...content })).json()
   }
 
   async #ask(path: string, init: RequestInit): Promise<Response> {
     const { userId, getToken } = this.#access
     const url = this.#url(`users/${encodeURIComponent(userId)}/${path}`)
-    for (const renew of [false, true]) {
+    for (let renew = false; ; renew = true) {
       const authorization = `Bearer ${await getToken(renew)}`
       const answer = await fetch(url, { ...init, headers: { ...init.headers, authorization }, cache: 'no-store' })
       if (answer.ok) return answer
       await answer.body?.cancel()
       if (answer.status !== 401 || renew) throw new ApiError(answer.status)
     }
-    throw new ApiError(401)
   }
 }

@@ -19,7 +19,7 @@ const maxShown = 99
 export class GatehouseInbox extends HTMLElement {
   static readonly observedAttributes = ['base-url', 'user-id']
   readonly #root = this.attachShadow({ mode: 'open' })
-  readonly #items = new Items()
+  #items = new Items()
   readonly #live = h('div', { class: 'live', role: 'status', 'aria-live': 'polite' })
   readonly #badge = h('span', { class: 'badge', part: 'badge', 'aria-hidden': 'true', hidden: true })
   readonly #bell: HTMLButtonElement
@@ -33,7 +33,6 @@ export class GatehouseInbox extends HTMLElement {
   #following: ReturnType<typeof follow> | undefined
   #connected = true
   #failed = false
-  #choices: Choices | undefined
   #page: 'list' | 'preferences' = 'list'
 
   constructor() {
@@ -70,7 +69,7 @@ export class GatehouseInbox extends HTMLElement {
     this.#restart()
   }
 
-  /** Words that take the place of the English ones. */
+  /** Words in place of the English ones. */
   get texts(): Partial<Texts> {
     return this.#texts
   }
@@ -110,8 +109,8 @@ export class GatehouseInbox extends HTMLElement {
 
   /**
    * Reports that a link or an action of an item was followed, so that its delivery counts as clicked: `link` is where it
-   * led, or a name of the action. Call it from your own handler, also just before the page is left. Resolves to whether
-   * the report was accepted; nothing is sent for an item without a token.
+   * led, or a name of the action. Resolves to whether the report was accepted; nothing is sent for an item without a
+   * token. The page may be left at once.
    * @throws Error when the service refuses it or can't be reached
    * @example
    * inbox.addEventListener('gatehouse-open', ({ detail }) => {
@@ -124,19 +123,31 @@ export class GatehouseInbox extends HTMLElement {
     return this.#api.recordClick(item.receipt_token, link)
   }
 
+  /** Begins again, without what was for another user. */
   #restart(): void {
     this.#stop()
-    const { baseUrl, userId } = { baseUrl: this.getAttribute('base-url'), userId: this.getAttribute('user-id') }
-    if (!this.isConnected || !this.#getToken || userId === null) return
-    const api = new Api({ baseUrl: baseUrl ?? '', userId, getToken: this.#getToken })
+    this.#items = new Items()
+    this.#failed = false
+    this.#connected = true
+    this.#page = 'list'
+    this.#live.textContent = ''
+    const userId = this.getAttribute('user-id')
+    if (this.isConnected && this.#getToken && userId !== null)
+      this.#follow(new Api({ baseUrl: this.getAttribute('base-url') ?? '', userId, getToken: this.#getToken }))
+    this.#render()
+  }
+
+  #follow(api: Api): void {
     this.#api = api
+    const items = this.#items
     this.#following = follow(api, {
       reload: async () => {
-        await this.#reload(api)
-        return this.#items.counts.sequence
+        items.begin(await api.feed(this.#query()))
+        if (api === this.#api) this.#render()
+        return items.counts.sequence
       },
-      changed: ({ items = [], counts }) => {
-        const [first] = this.#items.take(items, counts)
+      changed: (news) => {
+        const [first] = items.take(news.items ?? [], news.counts)
         if (first) this.#live.textContent = this.#say('arrived', { text: first.subject ?? first.body })
         this.#render()
       },
@@ -150,14 +161,8 @@ export class GatehouseInbox extends HTMLElement {
 
   #stop(): void {
     this.#following?.stop()
-    this.#following = undefined
     this.#api = undefined
     this.#seen.stop()
-  }
-
-  async #reload(api: Api): Promise<void> {
-    this.#items.begin(await api.feed(this.#query()))
-    this.#render()
   }
 
   #query(): string {
@@ -167,37 +172,35 @@ export class GatehouseInbox extends HTMLElement {
   readonly #onOnline = (): void => this.#following?.now()
 
   readonly #onOutside = (event: Event): void => {
-    if (!event.composedPath().includes(this)) this.#panel.hidden || this.#closeQuietly()
-  }
-
-  #closeQuietly(): void {
+    if (event.composedPath().includes(this) || this.#panel.hidden) return
     this.#panel.hidden = true
     this.#bell.setAttribute('aria-expanded', 'false')
   }
 
   /** Does something at the service; what fails is said, and the next success takes that back. */
-  async #do(work: (api: Api) => Promise<void>): Promise<void> {
-    if (!this.#api) return
-    try {
-      await work(this.#api)
-      this.#failed = false
-    } catch {
-      this.#failed = true
-      this.#live.textContent = this.#texts.failed
-    }
+  async #do(work: (api: Api, items: Items) => Promise<void>): Promise<void> {
+    const api = this.#api
+    if (!api) return
+    let failed = false
+    await work(api, this.#items).catch(() => {
+      failed = true
+    })
+    if (api !== this.#api) return
+    this.#failed = failed
+    if (failed) this.#live.textContent = this.#texts.failed
     this.#render()
   }
 
   #onItem(what: string, item: Item): void {
-    const change = what === 'open' ? 'read' : what
-    if (what === 'open')
+    if (what === 'open') {
       this.dispatchEvent(new CustomEvent('gatehouse-open', { detail: { item }, bubbles: true, composed: true }))
-    if (what === 'open' && item.read_at !== undefined) return
-    void this.#change(change, { ids: [item.id] })
+      if (item.read_at !== undefined) return
+    }
+    void this.#change(what === 'open' ? 'read' : what, { ids: [item.id] })
   }
 
   #change(what: string, choice: Chosen): Promise<void> {
-    return this.#do(async (api) => this.#items.did(what, choice, (await api.change(what, choice)).counts))
+    return this.#do(async (api, items) => items.did(what, choice, (await api.change(what, choice)).counts))
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -239,7 +242,11 @@ export class GatehouseInbox extends HTMLElement {
   #list(): Node[] {
     return listPanel(
       this.#items,
-      { texts: this.#texts, locale: this.#locale(), troubles: this.#troubles() },
+      {
+        texts: this.#texts,
+        locale: this.closest('[lang]')?.getAttribute('lang') || navigator.language,
+        troubles: this.#troubles(),
+      },
       {
         filter: (onlyUnread) => this.#filter(onlyUnread),
         preferences: () => this.#showPreferences(),
@@ -252,22 +259,25 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #preferences(): Node[] {
-    const show = (choices: Choices) => {
-      this.#choices = choices
-    }
-    return preferencesPanel(this.#choices, this.#texts, this.#troubles(), {
+    return preferencesPanel(this.#items.choices, this.#texts, this.#troubles(), {
       back: () => this.#showList(),
       close: () => this.toggle(false),
-      choose: (event, channel, on) => void this.#do(async (api) => show(await api.choose(event, channel, on))),
-      unsubscribe: (unsubscribed) => void this.#do(async (api) => show(await api.unsubscribe(unsubscribed))),
+      choose: (event, channel, on) => void this.#choose((api) => api.choose(event, channel, on)),
+      unsubscribe: (unsubscribed) => void this.#choose((api) => api.unsubscribe(unsubscribed)),
+    })
+  }
+
+  #choose(ask: (api: Api) => Promise<Choices>): Promise<void> {
+    return this.#do(async (api, items) => {
+      items.choices = await ask(api)
     })
   }
 
   #showPreferences(): void {
     this.#page = 'preferences'
-    void this.#do(async (api) => {
-      this.#choices = await api.choices()
-    }).then(() => this.#panel.querySelector<HTMLElement>('[data-key=back]')?.focus())
+    void this.#choose((api) => api.choices()).then(() =>
+      this.#panel.querySelector<HTMLElement>('[data-key=back]')?.focus(),
+    )
   }
 
   #showList(): void {
@@ -278,14 +288,10 @@ export class GatehouseInbox extends HTMLElement {
 
   #filter(onlyUnread: boolean): void {
     this.#items.onlyUnread = onlyUnread
-    void this.#do((api) => this.#reload(api))
+    void this.#do(async (api, items) => items.begin(await api.feed(this.#query())))
   }
 
   #more(next: string): void {
-    void this.#do(async (api) => this.#items.extend(await api.feed(`${this.#query()}&cursor=${next}`)))
-  }
-
-  #locale(): string {
-    return this.closest('[lang]')?.getAttribute('lang') || navigator.language
+    void this.#do(async (api, items) => items.extend(await api.feed(`${this.#query()}&cursor=${next}`)))
   }
 }

@@ -1,12 +1,13 @@
-import type { Chosen, Counts, Feed, Item } from './api.ts'
+import type { Choices, Chosen, Counts, Feed, Item } from './api.ts'
 
-/** The part of a feed that is shown, newest first, kept as it is told. */
+/** What a user is shown: part of the feed, newest first, kept as it is told, and their choices. */
 export class Items {
   readonly #shown = new Map<string, Item>()
   #complete = true
   onlyUnread = false
   counts: Counts = { sequence: 0, total: 0, unseen: 0, unread: 0 }
   next: string | undefined
+  choices: Choices | undefined
 
   get list(): readonly Item[] {
     return [...this.#shown.values()].sort((a, b) =>
@@ -15,12 +16,10 @@ export class Items {
   }
 
   /** Begins again with a first page. */
-  begin({ items, counts, next }: Feed): void {
+  begin(feed: Feed): void {
     this.#shown.clear()
-    for (const item of items) this.#shown.set(item.id, item)
-    this.counts = counts
-    this.next = next
-    this.#complete = next === undefined
+    this.counts = feed.counts
+    this.extend(feed)
   }
 
   /** Reads on. What has been told since the page was asked for is newer than the page. */

@@ -20,8 +20,7 @@ const maxPauseMs = 30_000
  * when it closes, another goes on from where it is itself. Answers how to stop, and how to try again at once.
  */
 export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now(): void } {
-  const stopping = new AbortController()
-  const { signal } = stopping
+  const { signal } = api.stopping
   let last: number | undefined
   let loading: Promise<void> | undefined
   let endPause = () => {}
@@ -45,7 +44,7 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
       })
     return loading
   }
-  /** Another window was told. What comes while the feed is read may be newer than what is read, and waits for it. */
+  /** Another window was told. What comes while the feed is read may be newer, and waits for it. */
   const receive = async (message: WindowMessage): Promise<void> => {
     handlers.connected(message.open)
     if (!message.news || message.id === undefined) return
@@ -63,6 +62,7 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
       try {
         if (last === undefined) await load()
         for await (const { event, id, data } of events(api, last ?? 0, signal)) {
+          if (signal.aborted) return
           failures = 0
           handlers.connected(true)
           broadcast({ open: true, event, id, news: data })
@@ -88,7 +88,7 @@ export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now():
   return {
     now: () => endPause(),
     stop() {
-      stopping.abort()
+      api.stopping.abort()
       endPause()
     },
   }

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { after, before, describe } from 'node:test'
+import { findProgram, testWith } from '@gatehouse/testing'
+import { type Browser, chromium, type Page, type Route } from 'playwright-core'
+import { inboxModules } from '../../../src/dev-pages/inbox/inbox-modules.ts'
+
+const origin = 'https://shop.example'
+const html = `<!doctype html><html lang="en"><title>Shop</title><gatehouse-inbox align="start"></gatehouse-inbox>
+<script type="module" src="/index.js"></script>`
+
+/** A page with the component on a browser that several people use. The test answers each request, when it likes. */
+async function openShop(browser: Browser | undefined) {
+  const tab = (await browser?.newPage()) ?? assert.fail('there is no browser')
+  tab.setDefaultTimeout(10_000)
+  const waiting: Array<{ readonly name: string; readonly route: Route }> = []
+  const arrivals = new EventEmitter()
+  await tab.route(`${origin}/**`, (route) => {
+    const { pathname: path } = new URL(route.request().url())
+    const script = inboxModules().get(path.slice(1))
+    if (path === '/') return route.fulfill({ contentType: 'text/html', body: html })
+    if (script !== undefined) return route.fulfill({ contentType: 'text/javascript', body: script })
+    if (path === '/healthz') return route.fulfill({ json: {} })
+    waiting.push({ name: `${route.request().method()} ${path.replace('/v1/users/', '')}`, route })
+    arrivals.emit('request')
+  })
+  await tab.goto(origin)
+  await tab.evaluate(`(() => {
+    const inbox = document.querySelector('gatehouse-inbox')
+    inbox.getToken = () => inbox.getAttribute('user-id')
+  })()`)
+  return {
+    tab,
+    /** Has the inbox show the messages of somebody else. */
+    give: (user: string) =>
+      tab.evaluate(`document.querySelector('gatehouse-inbox').setAttribute('user-id', '${user}')`),
+    /** The oldest request by this name that waits for its answer. */
+    async request(name: string): Promise<Route> {
+      for (;;) {
+        const at = waiting.findIndex((each) => each.name === name)
+        const [found] = at < 0 ? [] : waiting.splice(at, 1)
+        if (found) return found.route
+        await once(arrivals, 'request', { signal: AbortSignal.timeout(10_000) })
+      }
+    },
+    /** Resolves once the page has what was answered before, since this takes a way that is longer. */
+    settled: () => tab.evaluate("fetch('/healthz').then((answer) => answer.json())"),
+  }
+}
+
+const feed = (ids: readonly string[], next?: string) => ({
+  items: ids.map((id) => ({ id, event: 'test', body: `Body of ${id}`, created_at: '2026-01-01T00:00:00Z' })),
+  counts: { sequence: ids.length, total: ids.length, unseen: ids.length, unread: ids.length },
+  ...(next === undefined ? {} : { next }),
+})
+const choices = (title: string) => ({
+  unsubscribed: false,
+  event_types: [{ event: 'test', title, critical: false, channels: [{ channel: 'push', on: true }] }],
+})
+
+const shadow = "document.querySelector('gatehouse-inbox').shadowRoot"
+
+/** All that the component shows, in sight or not. */
+const shownIn = async (tab: Page) => String(await tab.evaluate(`${shadow}.innerHTML`))
+
+describe('the inbox on a browser that another user takes over', () => {
+  let browser: Browser | undefined
+  before(async () => {
+    const executablePath = findProgram('chromium')
+    if (executablePath !== undefined) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  })
+  after(() => browser?.close())
+
+  const nothingOf = async (tab: Page, name: string) => {
+    assert.doesNotMatch(await shownIn(tab), new RegExp(name))
+    assert.equal(await tab.locator('.badge').isVisible(), false)
+    assert.equal(await tab.locator('.bell').getAttribute('aria-label'), 'Notifications')
+  }
+
+  testWith('chromium', 'a first feed that answers late is not shown to the next user', async () => {
+    const { tab, give, request, settled } = await openShop(browser)
+    await give('alice')
+    const late = await request('GET alice/inbox')
+    await give('bob')
+    await (await request('GET bob/inbox')).fulfill({ json: feed([]) })
+    await request('GET bob/inbox/stream')
+    await late.fulfill({ json: feed(['alice-1']) })
+    await settled()
+    await tab.locator('.bell').click()
+    await nothingOf(tab, 'alice')
+    await tab.close()
+  })
+
+  testWith('chromium', 'what the list was asked for is not shown to the next user, and given up', async () => {
+    const { tab, give, request, settled } = await openShop(browser)
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1'], 'older') })
+    await tab.locator('.bell').click()
+    await tab.locator('[data-key=more]').click()
+    const more = await request('GET alice/inbox')
+    await tab.locator('[data-key="filter true"]').click()
+    const unread = await request('GET alice/inbox')
+    const cancelled = [more, unread].map((route) =>
+      tab.waitForEvent('requestfailed', (request) => request === route.request()),
+    )
+    await give('bob')
+    await Promise.all(cancelled)
+    await (await request('GET bob/inbox')).fulfill({ json: feed([]) })
+    await request('GET bob/inbox/stream')
+    await more.fulfill({ json: feed(['alice-2']) })
+    await unread.fulfill({ json: feed(['alice-1']) })
+    await settled()
+    await nothingOf(tab, 'alice')
+    assert.equal(await tab.locator('.note').textContent(), 'Nothing here yet.')
+    await tab.close()
+  })
+
+  testWith('chromium', 'without a user nothing is left: no item, count, words read aloud or fault', async () => {
+    const { tab, give, request } = await openShop(browser)
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1']) })
+    const data = JSON.stringify({ ...feed(['alice-2']), counts: { sequence: 2, total: 2, unseen: 2, unread: 2 } })
+    await (await request('GET alice/inbox/stream')).fulfill({
+      contentType: 'text/event-stream',
+      body: `event: change\nid: 2\ndata: ${data}\n\n`,
+    })
+    await tab.locator('[role=status]', { hasText: 'alice-2' }).waitFor({ state: 'attached' })
+    await tab.locator('.bell').click()
+    await tab.locator('[data-key="read alice-1"]').click()
+    await (await request('POST alice/inbox/read')).fulfill({ status: 500 })
+    await tab.locator('.wrong').waitFor()
+    const unseen = await tab.evaluate(`(() => {
+      const inbox = document.querySelector('gatehouse-inbox')
+      let unseen
+      inbox.addEventListener('gatehouse-counts', ({ detail }) => {
+        unseen = detail.counts.unseen
+      })
+      inbox.getToken = undefined
+      return unseen
+    })()`)
+    assert.equal(unseen, 0)
+    await nothingOf(tab, 'alice')
+    assert.equal(await tab.locator('.wrong').count(), 0)
+    assert.equal(await tab.locator('[role=status]').textContent(), '')
+    await tab.close()
+  })
+
+  testWith('chromium', 'a choice saved late is saved, and the next user sees their own choices', async () => {
+    const { tab, give, request, settled } = await openShop(browser)
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: feed([]) })
+    await tab.locator('.bell').click()
+    await tab.locator('[data-key=preferences]').click()
+    await (await request('GET alice/choices')).fulfill({ json: choices('For alice') })
+    await tab.locator('[data-key="test push"]').click()
+    const saving = await request('PATCH alice/choices/test')
+    await give('bob')
+    await nothingOf(tab, 'alice')
+    await (await request('GET bob/inbox')).fulfill({ json: feed([]) })
+    await tab.locator('[data-key=preferences]').click()
+    await (await request('GET bob/choices')).fulfill({ json: choices('For bob') })
+    await tab.locator('fieldset', { hasText: 'For bob' }).waitFor()
+    const saved = tab.waitForEvent('requestfinished', (request) => request === saving.request())
+    await saving.fulfill({ json: choices('For alice') })
+    await saved
+    await settled()
+    await tab.locator('fieldset', { hasText: 'For bob' }).waitFor()
+    await nothingOf(tab, 'alice')
+    await tab.close()
+  })
+})

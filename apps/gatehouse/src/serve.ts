@@ -1,9 +1,9 @@
 import type { Log } from '@gatehouse/kit'
 import { compose } from './compose/compose.ts'
-import { type Config, readConfig } from './config/config.ts'
+import { type Config, readConfigAgain } from './config/config.ts'
 import { declaresTour } from './config/tour.ts'
 import { listen, probePort } from './http/listen.ts'
-import { banner, seededLines } from './process/banner.ts'
+import { banner, printSeeded } from './process/banner.ts'
 import { reloadOnSignal, stopOnSignal } from './process/lifecycle.ts'
 import { releaseStartMemory } from './process/start-memory.ts'
 
@@ -18,17 +18,19 @@ export interface ServeOptions {
 export async function serve({ config, version, log }: ServeOptions): Promise<void> {
   const { settings } = config
   await probePort(settings.host, settings.port)
+  const { metricsHost, metricsPort } = settings
+  if (metricsPort !== undefined) await probePort(metricsHost, metricsPort, 'METRICS_HOST, METRICS_PORT')
   const app = await compose({ config, version, log })
   releaseStartMemory()
   try {
     await listen(app.http, settings.host, settings.port)
   } catch (error) {
-    process.stdout.write(`${seededLines(app.about.seeded).join('\n')}\n`)
+    printSeeded(app.about.seeded)
     await app.stop()
     throw error
   }
   stopOnSignal(app.stop, log)
-  reloadOnSignal(async () => app.reload(await readConfig()), log)
+  reloadOnSignal(async () => app.reload(await readConfigAgain(config)), log)
   const { baseUrl, authUrl, processes } = settings
   process.stdout.write(
     banner({

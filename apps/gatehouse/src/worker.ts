@@ -1,8 +1,9 @@
 import { type Log, readSnapshot, StartError } from '@gatehouse/kit'
 import { type App, compose } from './compose/compose.ts'
-import { type Config, readConfig } from './config/config.ts'
+import { type Config, readConfig, readConfigAgain } from './config/config.ts'
 import { drain } from './http/drain.ts'
 import { listen } from './http/listen.ts'
+import { printSeeded } from './process/banner.ts'
 import { finish, reloadLogged } from './process/lifecycle.ts'
 import type { WorkerAbout } from './process/messages.ts'
 import { releaseStartMemory } from './process/start-memory.ts'
@@ -25,10 +26,11 @@ export async function work({ supervision, version, createLog }: WorkOptions): Pr
     try {
       await listen(app.http, config.settings.host, config.settings.port)
     } catch (error) {
+      printSeeded(app.about.seeded)
       await app.stop()
       throw error
     }
-    follow(app, supervision, log)
+    follow(app, { config, supervision, log })
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     await supervision.refuse(error)
@@ -36,7 +38,10 @@ export async function work({ supervision, version, createLog }: WorkOptions): Pr
 }
 
 /** Follows the orders of the supervisor. Whoever stops this process alone has it replaced. */
-function follow(app: App, supervision: Supervision, log: Log): void {
+function follow(
+  app: App,
+  { config, supervision, log }: { readonly config: Config; readonly supervision: Supervision; readonly log: Log },
+): void {
   let isStopping = false
   const stop = (graceMs: number): void => {
     if (isStopping) return
@@ -45,7 +50,7 @@ function follow(app: App, supervision: Supervision, log: Log): void {
   }
   process.on('SIGTERM', () => stop(0))
   supervision.ready(aboutOf(app), {
-    reload: () => reloadLogged(async () => app.reload(await readConfig()), log),
+    reload: () => void reloadLogged(async () => app.reload(await readConfigAgain(config)), log),
     stop,
   })
 }

@@ -69,7 +69,9 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     for (const worker of outbox) worker.resume()
   })
   await context.keys.refresh()
-  const seeded = await applyDeclarations(context, options)
+  // Without any, as on the command line, what the file declared is left as it is.
+  const declares = options.declared !== undefined || options.serviceClient !== undefined
+  const seeded = declares ? await applyDeclarations(context, options) : []
   await context.connections.refresh()
   if (context.limitRules !== undefined) await applyLimitsOfFile(context, context.limitRules, context.limitRules.file)
   const workers = options.background === false ? undefined : startWorkers(context, options)

@@ -66,9 +66,7 @@ export const userCommands: Commands = {
         await management.endSession(id, options.session)
         return { ended: 1 }
       }
-      const sessions = await management.listSessions(id)
-      for (const session of sessions) await management.endSession(id, session.id)
-      return { ended: sessions.length }
+      return { ended: await management.endSessions(id) }
     },
   },
   'user factors': {

@@ -16,7 +16,7 @@ import { gatherApi } from '../docs/routes.ts'
 import { closeServer } from '../http/close-server.ts'
 import { registerCors } from '../http/cors.ts'
 import { type Engine, readReadiness, registerHealth } from '../http/health.ts'
-import type { BannerOptions } from '../process/banner.ts'
+import { type BannerOptions, printSeeded } from '../process/banner.ts'
 import { shareRead } from '../process/shared-read.ts'
 import type { Supervision } from '../process/supervision.ts'
 import { composeAudit } from './audit.ts'
@@ -27,7 +27,7 @@ import { composeAddresses } from './gateway/addresses.ts'
 import { declaredKeys } from './gateway/api-keys.ts'
 import { composeServiceToken } from './gateway/bearer.ts'
 import { type Counters, openCounters } from './gateway/counters.ts'
-import { composeIngress } from './gateway/ingress.ts'
+import { composeIngress, type LimitsInForce } from './gateway/ingress.ts'
 import { composeIdentity } from './identity/identity.ts'
 import { readAllMetrics, serveMetrics } from './metrics.ts'
 import { composeNotify } from './notify.ts'
@@ -52,8 +52,8 @@ export interface App {
     | 'seeded'
     | 'developmentKey'
   >
-  /** Takes tiers and policies of the file anew; counters stay. Rejects with RangeError when they are not valid */
-  reload(config: Config): Promise<void>
+  /** Takes tiers and policies of the file anew, and resolves with whose apply then; counters stay. */
+  reload(config: Config): Promise<LimitsInForce>
   /** Finishes what is held and lets go of everything. */
   readonly stop: () => Promise<void>
 }
@@ -76,9 +76,11 @@ export async function compose(options: ComposeOptions): Promise<App> {
   const stop = async () => {
     for (const dispose of resources.splice(0).reverse()) await dispose()
   }
+  const built: Built = {}
   try {
-    return { ...(await build(options, resources)), stop }
+    return { ...(await build(options, resources, built)), stop }
   } catch (error) {
+    printSeeded(shownSeeded(built.identity, options.config.settings))
     await stop()
     if (error instanceof RangeError) throw new StartError(error.message, { cause: error })
     if (!(error instanceof StartError) && isUnavailable(error))
@@ -90,6 +92,11 @@ export async function compose(options: ComposeOptions): Promise<App> {
       )
     throw error
   }
+}
+
+/** What is there as far as the start has come. */
+interface Built {
+  identity?: Identity
 }
 
 /** Our services in other processes, where this one is the gateway before them. */
@@ -113,9 +120,10 @@ function enginesOf(database: Database | undefined, { ping }: Counters): Engine[]
   ]
 }
 
-/** Nobody has to keep the secret of the console's own registration. */
-function withoutConsole(seeded: Identity['seeded'], { console }: Config['settings']): Identity['seeded'] {
-  return seeded.filter(({ kind, id }) => kind !== 'client' || id !== console.clientId)
+/** What the first run made, without the console's own registration: nobody has to keep its secret. */
+function shownSeeded(identity: Identity | undefined, { console }: Config['settings']) {
+  const seeded = identity?.seeded ?? []
+  return seededLines(seeded.filter(({ kind, id }) => kind !== 'client' || id !== console.clientId))
 }
 
 /** The database in the words of the banner. */
@@ -125,11 +133,10 @@ function describeDatabase(database: Database | undefined, { dataDir }: Config['s
   return `${dataDir} (embedded PostgreSQL: survives the death of this process, not of the machine)`
 }
 
-async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omit<App, 'stop'>> {
+async function build(options: ComposeOptions, resources: Dispose[], built: Built): Promise<Omit<App, 'stop'>> {
   const { config, version } = options
   const { settings } = config
   const { services } = settings
-  const built: { identity?: Identity } = {}
   const opened = await openParts(options, resources, () => built.identity)
   const { parts, database, counters, http } = opened
   const admin = database && services.has('console') ? await import('./console.ts') : undefined
@@ -165,9 +172,9 @@ async function build(options: ComposeOptions, resources: Dispose[]): Promise<Omi
     devInbox: composed?.devInbox ?? false,
     devPagesForAll: mailbox && config.file.dev_pages === true,
     consoleUrl,
-    seeded: seededLines(withoutConsole(identity?.seeded ?? [], settings)),
+    seeded: shownSeeded(identity, settings),
   }
-  return { http, metrics: parts.metrics, reload: (next) => ingress.reload(next.file), about }
+  return { http, metrics: parts.metrics, reload: ingress.reload, about }
 }
 
 /** The services of a process, built and joined. */

@@ -23,6 +23,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface Config {
   readonly settings: Settings
   readonly file: File
+  /** Where the file is; undefined where there is none. */
+  readonly path?: string | undefined
   /** The folder that paths in the file start from. */
   readonly folder: string
   /** Which variables the environment, and which of them the file named; the others have their default. */
@@ -51,7 +53,15 @@ export async function readConfig(environment: Environment = process.env): Promis
   refuseOneAddress(settings, file, faults)
   refuseDevPages(settings, file, faults)
   faults.throwIfAny()
-  return { settings, file, folder, origins: originsOf(environment, declared) }
+  return { settings, file, path, folder, origins: originsOf(environment, declared) }
+}
+
+/**
+ * Reads the configuration of a running process again. A file that was there when it started has to be there still.
+ * @throws StartError as {@link readConfig} does, also for a file that is gone
+ */
+export function readConfigAgain({ path }: Config, environment: Environment = process.env): Promise<Config> {
+  return readConfig(path === undefined ? environment : { ...environment, GATEHOUSE_CONFIG: path })
 }
 
 /** Where the values come from that either may name. */

@@ -12,12 +12,12 @@ const reasons: Readonly<Record<string, string>> = {
  * Whether the port can be had, asked before anything is opened: what the first run makes is shown once, and should not be
  * made by a start that fails. Throws {@link StartError} when it can't.
  */
-export async function probePort(host: string, port: number): Promise<void> {
+export async function probePort(host: string, port: number, settings = 'HOST, PORT'): Promise<void> {
   const probe = createServer()
   try {
     await new Promise<void>((resolve, reject) => probe.once('error', reject).listen({ host, port }, resolve))
   } catch (error) {
-    throw asStartError(error, host, port)
+    throw asStartError(error, host, port, settings)
   } finally {
     if (probe.listening) await new Promise((resolve) => probe.close(resolve))
   }
@@ -32,7 +32,7 @@ export async function listen(http: Http, host: string, port: number, settings = 
   }
 }
 
-function asStartError(error: unknown, host: string, port: number, settings = 'HOST, PORT'): unknown {
+function asStartError(error: unknown, host: string, port: number, settings: string): unknown {
   const reason = reasons[(error as { code?: string }).code ?? '']
   return reason === undefined ? error : new StartError(`${host}:${port} ${reason} (${settings}).`, { cause: error })
 }

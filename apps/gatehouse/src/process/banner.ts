@@ -68,13 +68,18 @@ const openPages =
 const row = (name: string, text: string): string => `  ${name.padEnd(11)} ${text}`
 
 /** What the first run made, with its secrets, this once. */
-export function seededLines(seeded: readonly Seeded[]): string[] {
+function seededLines(seeded: readonly Seeded[]): string[] {
   if (seeded.length === 0) return []
   const lines = seeded.map(({ kind, id, secret, detail }) => {
     const shown = secret ? `${kind === 'user' ? 'password' : 'secret'} ${secret.reveal()}  ` : ''
     return row(kind, `${id}  ${shown}(${detail})`)
   })
   return ['', 'First run. These are shown once, keep them:', ...lines]
+}
+
+/** Prints what the first run made where the start fails after it: no other start shows it again. */
+export function printSeeded(seeded: readonly Seeded[]): void {
+  if (seeded.length > 0) process.stdout.write(`${seededLines(seeded).join('\n')}\n`)
 }
 
 function keyLines({ developmentKey }: BannerOptions): string[] {

@@ -1,4 +1,4 @@
-import type { Log } from '@gatehouse/kit'
+import { type Log, StartError } from '@gatehouse/kit'
 import { onHangup } from './hangup.ts'
 
 /** Two copies of one Ctrl-C (the terminal's and npm's) arrive this close together and count as one. */
@@ -35,17 +35,28 @@ export function stopOnSignal(stop: () => Promise<void>, log: Log, options: StopO
   process.on('SIGINT', onSignal)
 }
 
+/** Takes the limits of the file anew, and resolves with whose apply then. */
+type Reload = () => Promise<'file' | 'stored'>
+
+const inForce = {
+  file: 'tiers and policies are those of the file now',
+  stored: 'tiers and policies are those that identity stores: no file of this process changes them',
+} as const
+
 /** Takes the limits of the file anew on SIGHUP; a file with a fault changes nothing, and the log says what is wrong. */
-export function reloadOnSignal(reload: () => Promise<void>, log: Log): void {
-  onHangup(() => reloadLogged(reload, log))
+export function reloadOnSignal(reload: Reload, log: Log): void {
+  onHangup(() => void reloadLogged(reload, log))
 }
 
-/** Takes the limits of the file again, and logs what became of it. */
-export function reloadLogged(reload: () => Promise<void>, log: Log): void {
-  reload().then(
-    () => log.info('tiers and policies are those of the file now'),
-    (error: unknown) => log.error({ err: error }, 'the file is not valid: tiers and policies stay as they were'),
-  )
+/** Takes the limits of the file again, and logs what became of it. Never rejects. */
+export async function reloadLogged(reload: Reload, log: Log): Promise<void> {
+  try {
+    log.info(inForce[await reload()])
+  } catch (error) {
+    const isFault = error instanceof RangeError || error instanceof StartError
+    const why = isFault ? 'the file is not valid' : 'the file could not be applied, SIGHUP tries it again'
+    log.error({ err: error }, `${why}: tiers and policies stay as they were`)
+  }
 }
 
 /** Stops and exits: 0, or 1 when stopping fails. */

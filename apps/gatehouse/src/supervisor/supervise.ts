@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { createMetrics, type Log, Secret, steadyClock } from '@gatehouse/kit'
-import { type Config, readConfig } from '../config/config.ts'
+import { type Config, readConfigAgain } from '../config/config.ts'
 import { declaresTour } from '../config/tour.ts'
 import { probePort } from '../http/listen.ts'
 import { listenForMetrics } from '../http/metrics-listener.ts'
-import { banner } from '../process/banner.ts'
+import { banner, printSeeded, type Seeded } from '../process/banner.ts'
 import { onHangup } from '../process/hangup.ts'
 import { stopOnSignal } from '../process/lifecycle.ts'
 import type { WorkerAbout } from '../process/messages.ts'
@@ -51,22 +51,23 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     if (settings.metricsPort !== undefined)
       await listenForMetrics({ settings, log, contentType, text: () => reports.metrics() })
     const about = await supervisor.start()
-    if (!about) return
+    if (!about) return printSeeded(seededOf(supervisor.about))
     process.stdout.write(banner(bannerOptions(config, version, about)))
   } catch (error) {
+    printSeeded(seededOf(supervisor.about))
     await supervisor.stop()
     throw error
   }
-  onHangup(() => void reloadAndReplace(supervisor, processes, log))
+  onHangup(() => void reloadAndReplace(supervisor, config, log))
 }
 
 /**
  * The limits of the file count at once in all workers; everything else of it in those that take their places, but for
  * their number.
  */
-async function reloadAndReplace(supervisor: Supervisor, processes: number, log: Log): Promise<void> {
+async function reloadAndReplace(supervisor: Supervisor, config: Config, log: Log): Promise<void> {
   try {
-    await readConfig({ ...process.env, PROCESSES: String(processes) })
+    await readConfigAgain(config, { ...process.env, PROCESSES: String(config.settings.processes) })
   } catch (error) {
     log.error({ err: error }, 'the file is not valid: tiers and policies stay as they were, no worker is replaced')
     return
@@ -81,11 +82,17 @@ async function giveUp(line: string, supervisor: Supervisor): Promise<void> {
   process.exit(1)
 }
 
-function bannerOptions({ settings, file }: Config, version: string, { seeded, ...about }: WorkerAbout) {
+function seededOf(about: WorkerAbout | undefined): Seeded[] {
+  return (about?.seeded ?? []).map(({ secret, ...each }) => {
+    return { ...each, ...(secret ? { secret: new Secret(secret) } : {}) }
+  })
+}
+
+function bannerOptions({ settings, file }: Config, version: string, about: WorkerAbout) {
   const { baseUrl, authUrl, services, processes } = settings
   return {
     ...about,
-    seeded: seeded.map(({ secret, ...each }) => ({ ...each, ...(secret ? { secret: new Secret(secret) } : {}) })),
+    seeded: seededOf(about),
     version,
     baseUrl,
     authUrl,

@@ -41,6 +41,7 @@ export class Supervisor {
   readonly #crashes = new CrashCount()
   readonly #heartbeats: NodeJS.Timeout
   #isStopping = false
+  #about: WorkerAbout | undefined
   #replacing: Promise<void> | undefined
   #replaceAgain = false
 
@@ -56,6 +57,11 @@ export class Supervisor {
     this.#heartbeats = setInterval(() => {
       for (const worker of this.#running) worker.beat()
     }, heartbeatMs)
+  }
+
+  /** What the first worker of the start reported, once it listens. */
+  get about(): WorkerAbout | undefined {
+    return this.#about
   }
 
   /** The workers that requests reach. */
@@ -77,9 +83,9 @@ export class Supervisor {
     const [first, ...others] = this.#slots
     if (!first) throw new RangeError('a supervisor has at least one worker')
     try {
-      const about = await this.#adopt(first, this.#run(first.number)).ready
+      this.#about = await this.#adopt(first, this.#run(first.number)).ready
       if (!this.#isStopping) await Promise.all(others.map((slot) => this.#startInTime(slot)))
-      return this.#isStopping ? undefined : about
+      return this.#isStopping ? undefined : this.#about
     } catch (error) {
       if (this.#isStopping) return undefined
       throw error

@@ -184,6 +184,19 @@ test('consents and sessions of a user are listed and ended', async () => {
   assert.deepEqual(await gatehouse('user', 'sessions', 'carol'), [])
 })
 
+test('a sign-out ends all sessions of a user, also more than a list has', async () => {
+  await gatehouse('user', 'add', 'sam')
+  await database.query(
+    `INSERT INTO identity.session (id, secret_hash, user_id, amr, remembered, user_agent, address,
+       auth_time, created_at, seen_at, expires_at)
+     SELECT gen_random_uuid(), 'hash ' || n, 'sam', '{pwd}', false, '', '::1', $1, $1, $1, $2
+       FROM generate_series(1, 501) n`,
+    [manualClock().now(), manualClock().now() + 3_600_000],
+  )
+  assert.deepEqual(await gatehouse('user', 'sign-out', 'sam'), { ended: 501 })
+  assert.deepEqual(await gatehouse('user', 'sign-out', 'sam'), { ended: 0 })
+})
+
 test('the providers of a user are listed and removed, and a connection is switched off and on', async () => {
   await gatehouse('user', 'add', 'dora')
   await management.createConnection({ id: 'google', kind: 'google', client_id: 'c', client_secret: 'secret' })

@@ -31,6 +31,18 @@ test('a taken port ends the start with one clear line', async () => {
   assert.deepEqual(lines, [`gatehouse: 127.0.0.1:${port} is taken by another process (HOST, PORT).`])
 })
 
+test('a taken port of the metrics ends the start before anything is made', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = address && typeof address === 'object' ? address.port : assert.fail('no port')
+  const dataDir = join(temporaryFolder('data'), 'none')
+  const lines = await refusal({ dataDir, env: { METRICS_PORT: String(port) } })
+  server.close()
+  assert.ok(!existsSync(dataDir), 'secrets that are shown once are not made by a start that fails')
+  assert.deepEqual(lines, [`gatehouse: 127.0.0.1:${port} is taken by another process (METRICS_HOST, METRICS_PORT).`])
+})
+
 test('a data folder that can not be written ends the start with one clear line', async () => {
   const file = join(temporaryFolder('data'), 'file')
   writeFileSync(file, '')

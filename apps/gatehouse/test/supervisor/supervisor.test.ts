@@ -133,3 +133,14 @@ test('a supervisor that is stopped while its first worker starts ends without an
     assert.equal(launched.length, 1)
   }
 })
+
+test('what the first worker reported is known when a later one fails the start', async (t) => {
+  const { supervisor, launched } = superviseScripted(t, 2)
+  const starting = supervisor.start()
+  assert.equal(supervisor.about, undefined)
+  launched[0]?.listens()
+  await turn()
+  launched[1]?.refuses()
+  await assert.rejects(starting, StartError)
+  assert.deepEqual(supervisor.about, {})
+})

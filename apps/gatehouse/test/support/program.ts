@@ -44,6 +44,8 @@ export interface ProgramOptions {
   readonly metrics?: boolean
   /** The folder of the program's source, when it is another version of it. */
   readonly source?: string
+  /** Where it runs. Default: the folder of its source, which has a file. */
+  readonly cwd?: string
 }
 
 /** Starts the program without waiting for it, on a free port, with empty tables, unless told otherwise. */
@@ -62,7 +64,11 @@ export async function launch(options: ProgramOptions = {}): Promise<Program> {
   }
   const source = options.source ?? root
   const main = join(source, 'apps/gatehouse/src/main.ts')
-  const child = spawn(process.execPath, [...briefly, main], { cwd: source, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...briefly, main], {
+    cwd: options.cwd ?? source,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
     output.stdout += text

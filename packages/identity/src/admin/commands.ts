@@ -7,6 +7,7 @@ import { createApiKey, deleteApiKey, listApiKeys, rotateApiKey } from './keys/ap
 import { listSigningKeys, rotateSigningKey, type SigningKeyResponse } from './keys/signing-keys.ts'
 import { createOrganizationCommands, type OrganizationCommands } from './organizations/commands.ts'
 import { listAdministrators } from './roles/roles.ts'
+import { endSessionsOfUser } from './sessions/sessions.ts'
 import { endUserSession, listConsents, listSessions, withdrawConsent } from './users/access.ts'
 import { readFactors, resetFactors } from './users/factors.ts'
 import { importUsers } from './users/import/import-users.ts'
@@ -54,6 +55,7 @@ export interface Management extends OrganizationCommands {
   readonly withdrawConsent: WithAuthority<typeof withdrawConsent>
   readonly listSessions: WithoutContext<typeof listSessions>
   readonly endSession: WithAuthority<typeof endUserSession>
+  readonly endSessions: WithAuthority<typeof endSessionsOfUser>
   readonly listLinkedProviders: WithoutContext<typeof listLinkedProviders>
   readonly removeLinkedProvider: WithAuthority<typeof removeLinkedProvider>
   readonly readFactors: WithoutContext<typeof readFactors>
@@ -99,6 +101,7 @@ export function createManagement(context: AdminContext): Management {
     withdrawConsent: asCommandLine(withdrawConsent),
     listSessions: (userId) => listSessions(context, userId),
     endSession: asCommandLine(endUserSession),
+    endSessions: asCommandLine(endSessionsOfUser),
     listLinkedProviders: (userId) => listLinkedProviders(context, userId),
     removeLinkedProvider: asCommandLine(removeLinkedProvider),
     readFactors: (userId) => readFactors(context, userId),

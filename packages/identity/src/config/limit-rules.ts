@@ -36,4 +36,6 @@ export interface LimitFaultPlace {
 export interface DeclaredLimits {
   readonly document: LimitDocument
   readonly isDeclared: boolean
+  /** Whether there is no file at all: what an earlier one declared stays. Default false. */
+  readonly isMissing?: boolean
 }

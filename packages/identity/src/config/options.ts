@@ -40,7 +40,7 @@ export interface IdentityOptions {
   readonly encryptionKey: Secret | KeyRing
   readonly lifetimes?: Partial<Lifetimes>
   readonly passwords?: PasswordOptions
-  readonly declared?: IdentityDeclarations
+  readonly declared?: IdentityDeclarations | undefined
   /** The client with which the services call each other. */
   readonly serviceClient?: { readonly id: string; readonly secret: Secret } | undefined
   /** Clients of the operator's own programs, which management neither deletes nor gives another secret. Default: none. */

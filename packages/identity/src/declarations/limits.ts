@@ -12,13 +12,14 @@ interface FileContext {
 /**
  * Appends a version for what was edited in the file since it was last applied. Tiers and policies that the file leaves
  * alone stay as they were edited at run time. If that makes no valid document, the whole file applies: the last edit
- * wins.
+ * wins. Where there is no file, stored limits stay as they are: nobody removed anything from it.
  */
 export async function applyLimitsOfFile(
   { store, clock, log }: FileContext,
   rules: Pick<LimitRules, 'check'>,
-  { document: file, isDeclared }: DeclaredLimits,
+  { document: file, isDeclared, isMissing = false }: DeclaredLimits,
 ): Promise<void> {
+  if (isMissing && (await store.limitVersions.current()) !== undefined) return
   const toVersion = (document: LimitDocument, comment: string): NewLimitVersion => ({
     document,
     origin: 'file',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Secret, StartError } from '@gatehouse/kit'
+import { findDrift, Secret, StartError } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
-import { migrateIdentity } from '../../src/postgres/index.ts'
+import { identityDeclared, migrateIdentity } from '../../src/postgres/index.ts'
 import { setup } from '../support/setup.ts'
 
 test('a generated secret is shown once and works', async () => {
@@ -44,4 +44,16 @@ test('an id cannot be both a user and a client', async () => {
     setup({ declared }),
     (error) => error instanceof StartError && /alice belongs to a/.test(error.message),
   )
+})
+
+test('a user that differs from the file still does after a command, which declares nothing', async () => {
+  const database = await memoryDatabase(migrateIdentity)
+  const running = await setup({ declared: { users: [{ id: 'bob' }] }, background: false }, database)
+  await database.query("UPDATE identity.account SET updated_at = $1 WHERE id = 'bob'", [Date.now() + 60_000])
+  const drift = async () => (await findDrift(database, identityDeclared)).map(({ kind, id }) => `${kind} ${id}`)
+  assert.deepEqual(await drift(), ['user bob'])
+  const command = await setup({ declared: undefined, background: false }, database)
+  assert.deepEqual(await drift(), ['user bob'])
+  for (const each of [running, command]) await each.close()
+  await database.close()
 })

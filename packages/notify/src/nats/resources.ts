@@ -193,7 +193,7 @@ export class Resources {
       const info = await looked.catch(() => undefined)
       if (info === undefined || !this.#standstills.observe(stream, info, performance.now())) continue
       const about = { stream, version, unacknowledged: info.num_ack_pending, waiting: info.num_pending }
-      if (remedy === 'tell') log.error(about, 'NATS delivers too little of a stream: nats-server 2.10.25 would not')
+      if (remedy === 'report') log.error(about, 'NATS delivers too little of a stream: nats-server 2.10.25 would not')
       else {
         log.error(about, 'NATS delivers too little of a stream; its consumer is created again')
         await this.#createAgain(stream).catch((err: unknown) =>

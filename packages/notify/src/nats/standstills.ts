@@ -2,7 +2,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream'
 import { isOlder, type ServerVersion } from './server-version.ts'
 
 /** Since then no message that is gone from the stream holds up others. */
-const mendedIn: ServerVersion = [2, 10, 25]
+const repairedIn: ServerVersion = [2, 10, 25]
 /** Since then, and until after it was mended, an acknowledgement to a former consumer has its successor skip messages. */
 const skippingSince: ServerVersion = [2, 10, 17]
 
@@ -10,9 +10,9 @@ const skippingSince: ServerVersion = [2, 10, 17]
  * What is done about a consumer that stands still on a server of this version: it is created again, or an operator has to
  * do something. Undefined where none does.
  */
-export function remedyOf(version: string | undefined): 'create-again' | 'tell' | undefined {
-  if (!isOlder(version, mendedIn)) return undefined
-  return isOlder(version, skippingSince) ? 'create-again' : 'tell'
+export function remedyOf(version: string | undefined): 'create-again' | 'report' | undefined {
+  if (!isOlder(version, repairedIn)) return undefined
+  return isOlder(version, skippingSince) ? 'create-again' : 'report'
 }
 
 /** What of a consumer shows whether it goes on. */

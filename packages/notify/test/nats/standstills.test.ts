@@ -45,17 +45,17 @@ test('one that stands still for as long again is found again', () => {
   )
 })
 
-test('one whose deliveries are counted from another start, or that nobody looked at for long, goes on', () => {
+test('one that counts from another start, or that nobody looked at for long, goes on', () => {
   assert.equal(last({ sequence: 100_000 }, ...times(9, { num_ack_pending: 0, sequence: 10 })), false)
   const standstills = new Standstills(afterMs)
   const standing = { created: 'once', num_ack_pending: 50, num_waiting: 1, delivered: { consumer_seq: 100 } }
   for (const now of [0, 200_000, 280_000, 289_000]) assert.equal(standstills.observe('a', standing, now), false)
 })
 
-test('only on a server that has such standstills, and only where that is safe, a consumer is created again', () => {
+test('a consumer is created again only on servers that need it, and where that is safe', () => {
   const remedies: Readonly<Record<string, readonly (string | undefined)[]>> = {
     'create-again': ['2.9.10', '2.9.25', '2.10.0', '2.10.16', '', undefined],
-    tell: ['2.10.17', '2.10.24'],
+    report: ['2.10.17', '2.10.24'],
     undefined: ['2.10.25', '2.10.25-RC.1', '2.11.0', '2.15.2', '3.0.0'],
   }
   for (const [remedy, versions] of Object.entries(remedies))

@@ -39,6 +39,9 @@ const maxServiceConnections = 10_000
 /** A reader of events may wait half a minute before the answer begins. */
 const longPollHeadersMs = 60_000
 
+/** Whose tiers and policies apply: those of the file, or those that identity stores, which the file leaves as they are. */
+export type LimitsInForce = 'file' | 'stored'
+
 /** How requests come in: past the gateway where it runs here, else with a bearer check alone. */
 export interface Ingress {
   readonly authenticate: Authenticate
@@ -46,8 +49,11 @@ export interface Ingress {
   readonly watch: CredentialWatch['watch']
   /** Counts what a route's own limit can't see, such as tries to sign in. */
   readonly attempts: AttemptLimits
-  /** Takes the file's tiers and policies anew. Rejects with RangeError when they are not valid, and keeps the old ones */
-  reload(file: Parts['config']['file']): Promise<void>
+  /**
+   * Takes the file's tiers and policies anew, and resolves with those that apply then. Rejects with RangeError when they
+   * are not valid, and otherwise when they can't be stored; the old ones stay.
+   */
+  reload(config: Parts['config']): Promise<LimitsInForce>
   /** Begins to follow the revocation feed and the stored limits, once the services of this process are built. */
   readonly follow: () => Promise<void>
   readonly engines: readonly Engine[]
@@ -98,11 +104,13 @@ export async function composeIngress(
     await stored?.started
   }
   const reload: Ingress['reload'] = async (next) => {
-    refuseUnshared(counters, next)
-    if (stored?.hasStored) requireLimits(file, counters, next)
-    else gateway.reload(declaredLimits(next))
-    await identityHere()?.limits.applyFile(limitsOfFile(next))
+    refuseUnshared(counters, next.file)
+    if (stored?.hasStored || identityHere()) requireLimits(config, counters, next)
+    const limits = limitsOfFile(next)
+    await identityHere()?.limits.applyFile(limits)
     await stored?.refresh()
+    if (!stored?.hasStored) gateway.reload(declaredLimits(next.file))
+    return stored?.hasStored && (limits.isMissing || !identityHere()) ? 'stored' : 'file'
   }
   resources.push(() => gateway.stop())
   if (services.has('gateway')) {

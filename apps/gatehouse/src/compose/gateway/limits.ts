@@ -39,18 +39,19 @@ export function declaredLimits({ tiers, policies, global_policy: globalPolicy }:
 }
 
 /** The limits of a file as identity stores them. */
-export function limitsOfFile(file: File): DeclaredLimits {
+export function limitsOfFile({ file, path }: Pick<Config, 'file' | 'path'>): DeclaredLimits {
   const declared = declaredLimits(file)
-  return { document: completeLimits(declared), isDeclared: Object.keys(declared).length > 0 }
+  const isDeclared = Object.keys(declared).length > 0
+  return { document: completeLimits(declared), isDeclared, isMissing: path === undefined }
 }
 
 /** What identity needs to know of limits: it stores what these gateways would apply with the routes of this file. */
-export function limitRules(file: File, counters: Counters): LimitRules {
-  const rules = (file.routes ?? []).map(routeRuleOf)
+export function limitRules(config: Pick<Config, 'file' | 'path'>, counters: Counters): LimitRules {
+  const rules = (config.file.routes ?? []).map(routeRuleOf)
   return {
     tier: withoutDefaults(TierDeclaration),
     policy: withoutDefaults(PolicyDeclaration),
-    file: limitsOfFile(file),
+    file: limitsOfFile(config),
     lowest: (document) => limitsFor(declarationOf(document as LimitsDocument), []).lowest,
     check(document) {
       try {
@@ -78,7 +79,7 @@ function withoutDefaults(schema: TSchema): TSchema {
 }
 
 /** @throws RangeError when the limits of an edited file could not apply with the routes of this process */
-export function requireLimits(started: File, counters: Counters, next: File): void {
+export function requireLimits(started: Config, counters: Counters, next: Config): void {
   const fault = limitRules(started, counters).check(limitsOfFile(next).document)
   if (fault !== undefined) throw new RangeError(fault.detail)
 }

@@ -54,7 +54,7 @@ export async function composeIdentity(
       ownClients.map(({ client_id }) => [client_id, consoleSecrets(settings).slice(1)]),
     ),
     authenticate: ingress.authenticate,
-    limitRules: limitRules(file, counters),
+    limitRules: limitRules(parts.config, counters),
     tiers: tiersOfFile(parts.config),
     ...ingress.attempts,
     ...identityMail(parts, notify),

@@ -17,7 +17,7 @@ export const defaultFetchOptions: FetchOptions = {
 export interface JsonResponse {
   readonly status: number
   readonly headers: Headers
-  /** Undefined for an empty body. */
+  /** Undefined for an empty body, and for one of an error that is not JSON. */
   readonly body: unknown
 }
 
@@ -43,14 +43,24 @@ export function endpointUrl(name: string, address: string, allowInsecureHttp = f
 /**
  * Makes a request and parses its JSON response. Redirects are refused, so that no other than the configured URL answers.
  *
- * @throws Error when the response is late, too long, a redirect, or not JSON
+ * @throws Error when the response is late, too long, a redirect, or a success that is not JSON
  */
 export async function fetchJson(url: URL, request: RequestInit, exchange: FetchOptions): Promise<JsonResponse> {
   const signal = AbortSignal.timeout(exchange.timeoutMs)
   const response = await exchange.fetch(url, { ...request, redirect: 'error', signal })
   const text = await readText(response, exchange.maxBytes)
-  const body: unknown = text === '' ? undefined : JSON.parse(text)
-  return { status: response.status, headers: response.headers, body }
+  return { status: response.status, headers: response.headers, body: parseBody(text, response.ok) }
+}
+
+/** Of an error the status says enough: it may be a proxy's, with a page for people. */
+function parseBody(text: string, isOk: boolean): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (isOk) throw error
+    return undefined
+  }
 }
 
 async function readText(response: Response, maxBytes: number): Promise<string> {

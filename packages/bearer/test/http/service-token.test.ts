@@ -86,7 +86,8 @@ test('a silent token endpoint holds up nobody with a valid token, and is retried
 
 test('the token endpoint is not asked before Retry-After, with a valid token and without one', async () => {
   const { clock, requests, token, answer } = await dueForRenewal()
-  const refusal = () => Response.json({}, { status: 429, headers: { 'retry-after': '30' } })
+  // Also of a proxy, whose page is for people.
+  const refusal = () => new Response('<h1>Too much</h1>', { status: 429, headers: { 'retry-after': '30' } })
   assert.equal(await Promise.race([token.current(), settle()]), 'token-1')
   await answer(refusal())
   for (let n = 0; n < 100; n++) assert.equal(await token.current(), 'token-1')

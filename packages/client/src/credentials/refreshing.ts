@@ -1,8 +1,10 @@
 import type { Credentials } from '../call/credentials.ts'
+import { retryAfterOf } from '../errors/api-error.ts'
 import { isNoAnswer, OAuthError } from '../errors/gatehouse-error.ts'
 import { TokenCache } from '../oauth/token-cache.ts'
 import { TokenEndpoint, type TokenEndpointOptions } from '../oauth/token-endpoint.ts'
 import type { Platform } from '../platform/platform.ts'
+import { within } from '../platform/waiting.ts'
 import { bearerHeaders, bearerToken } from './bearer-header.ts'
 
 /** The tokens of a user who signed in. */
@@ -28,13 +30,15 @@ export interface TokenStore {
 
 const freshMs = 60_000
 /** Twice this is less than the grace of an issuer, 10 s by default, in which it answers a repeat with the same tokens. */
-const timeoutMs = 4_000
+const repeatAfterMs = 4_000
+const maxRequests = 3
 
 /**
  * The tokens of a user, renewed by their refresh token (RFC 6749 §6) a minute before they expire. Rotated refresh tokens
  * are saved before the new access token is used; where the process ends in between, the issuer accepts the old one for
- * its grace period. A refresh without an answer in 4 s is repeated once, at once: the answer may have been lost, and after
- * the grace period the old token ends the sign-in. A store that never answers holds up the calls, each until its timeout.
+ * its grace period. A refresh without an answer is asked for again beside it after 4 and 8 s: the answer may have been
+ * lost, and after the grace period the old token ends the sign-in. A store that never answers holds up the calls, each
+ * until its timeout.
  *
  * @throws TypeError when the issuer is neither https nor on loopback
  * @example
@@ -62,12 +66,9 @@ export function refreshing(store: TokenStore, options: TokenEndpointOptions): Cr
   }
 
   const renew = async (platform: Platform, { refreshToken }: UserTokens): Promise<UserTokens> => {
-    const request = () =>
-      endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken }, timeoutMs)
-    const issued = await request().catch((error) => {
-      if (!isNoAnswer(error)) throw error
-      return request()
-    })
+    const issued = await withRepeats(platform, () =>
+      endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken }),
+    )
     const tokens = { ...issued, refreshToken: issued.refreshToken ?? refreshToken }
     await store.save(tokens)
     return tokens
@@ -81,5 +82,26 @@ export function refreshing(store: TokenStore, options: TokenEndpointOptions): Cr
       cache.discard(refused)
       return true
     },
+  }
+}
+
+/**
+ * A request, and the same again: twice beside it while nothing comes, and at once where it fails without an answer of the
+ * issuer. The first that succeeds counts.
+ */
+async function withRepeats<Result>({ clock }: Platform, request: () => Promise<Result>): Promise<Result> {
+  const requests: Promise<Result>[] = []
+  for (;;) {
+    requests.push(request())
+    const first = Promise.any(requests)
+    try {
+      if (requests.length === maxRequests) return await first
+      const answer = await within(clock, repeatAfterMs, first)
+      if (answer !== undefined) return answer.value
+    } catch (error) {
+      const { errors } = error as AggregateError
+      const refusal = errors.find((each) => !isNoAnswer(each) || retryAfterOf(each) > 0)
+      if (refusal !== undefined || requests.length > 1) throw refusal ?? errors[0]
+    }
   }
 }

@@ -76,9 +76,11 @@ export class OAuthError extends GatehouseError {
   }
 }
 
-/** Whether there was no answer, so that the request may have been carried out. */
+const noAnswerCodes: ReadonlySet<string> = new Set(['timeout', 'connection_failed', 'unavailable'])
+
+/** Whether there was no answer but perhaps that of a proxy, so that the request may have been carried out. */
 export function isNoAnswer(error: unknown): boolean {
-  return error instanceof GatehouseError && (error.code === 'timeout' || error.code === 'connection_failed')
+  return error instanceof GatehouseError && noAnswerCodes.has(error.code)
 }
 
 /** Whether a value is an error of this client, of another copy of this package too. */

@@ -1,5 +1,6 @@
 import { retryAfterOf } from '../errors/api-error.ts'
 import type { Platform } from '../platform/platform.ts'
+import { within } from '../platform/waiting.ts'
 
 /** A token and the Unix milliseconds at which it expires. */
 export interface ExpiringToken {
@@ -11,6 +12,8 @@ const renewBeforeMs = 60_000
 const jitterMs = 15_000
 /** A token with less left may expire on its way. */
 const inFlightMs = 5_000
+/** What serves once should be stored before the process may end. */
+const storedWaitMs = 5_000
 const pauseMs = 1_000
 /** The longest that a Retry-After of the token endpoint is heeded. */
 const maxPauseMs = 60_000
@@ -32,7 +35,7 @@ interface Failure {
  * it is obtained once; after a failure there is a pause of a second, or what Retry-After says, up to a minute.
  *
  * Without a valid token there is a pause only by Retry-After, and none with `isStored`: a store may have another token by
- * then.
+ * then. With it calls wait for a renewal, up to 5 s.
  */
 export class TokenCache {
   readonly #obtain: (platform: Platform) => Promise<ExpiringToken>
@@ -52,8 +55,10 @@ export class TokenCache {
     const token = this.#token
     const now = clock.now()
     if (token !== undefined && now < Math.max(token.renewAt, token.expiresAt - inFlightMs)) {
-      if (now >= token.renewAt) this.#obtainOnce(platform).catch(() => {})
-      return token.accessToken
+      if (now < token.renewAt) return token.accessToken
+      const renewal = this.#obtainOnce(platform).catch(() => {})
+      if (this.#isStored) await within(clock, storedWaitMs, renewal)
+      return (this.#token ?? token).accessToken
     }
     try {
       return (await this.#obtainOnce(platform)).accessToken

@@ -23,7 +23,7 @@ export interface IssuedTokens {
   readonly expiresAt: number
 }
 
-const defaultTimeoutMs = 10_000
+const timeoutMs = 10_000
 const defaultLifetimeSeconds = 300
 
 /** The token endpoint of an issuer (RFC 6749 §3.2, RFC 8414). */
@@ -40,14 +40,10 @@ export class TokenEndpoint {
   }
 
   /**
-   * Requests tokens for a grant, within so many milliseconds.
+   * Requests tokens for a grant.
    * @throws OAuthError when they are refused, another GatehouseError when there is no answer
    */
-  async request(
-    platform: Platform,
-    grant: Readonly<Record<string, string>>,
-    timeoutMs = defaultTimeoutMs,
-  ): Promise<IssuedTokens> {
+  async request(platform: Platform, grant: Readonly<Record<string, string>>): Promise<IssuedTokens> {
     const deadline = beginDeadline(platform.clock, timeoutMs)
     try {
       const address = this.#address ?? (await this.#discover(platform, deadline.signal))

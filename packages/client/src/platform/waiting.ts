@@ -55,6 +55,23 @@ export async function pause(clock: Clock, milliseconds: number, signal: AbortSig
   }
 }
 
+/** The outcome of a promise, in an object; undefined where there is none after so many milliseconds. */
+export async function within<Value>(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<Value>,
+): Promise<{ readonly value: Value } | undefined> {
+  let cancel = () => {}
+  const expired = new Promise<undefined>((resolve) => {
+    cancel = clock.after(milliseconds, () => resolve(undefined))
+  })
+  try {
+    return await Promise.race([promise.then((value) => ({ value })), expired])
+  } finally {
+    cancel()
+  }
+}
+
 /**
  * Requests without following redirects: what is sent is for this address alone.
  * @throws ConnectionError when there is no answer, or a redirect for one

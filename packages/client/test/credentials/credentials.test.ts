@@ -13,19 +13,22 @@ class Issuer {
   lifetimeSeconds = 900
   /** What the token endpoint answers instead. */
   failure: (() => Reaction) | undefined
+  /** How long it takes for a token. */
+  delayMs = 0
   readonly tokenRequests: SeenRequest[] = []
   readonly server: ScriptedServer
 
   constructor(api: (token: string | null) => Reaction = () => json(1)) {
-    this.server = new ScriptedServer((request) => {
+    this.server = new ScriptedServer(async (request) => {
       const { pathname, host } = request.url
       if (host !== 'auth.example.com') return api(request.headers.get('authorization'))
       if (pathname === '/.well-known/openid-configuration') return json({ issuer, token_endpoint: `${issuer}/token` })
       this.tokenRequests.push(request)
       if (this.failure) return this.failure()
-      this.issued++
-      const token = { access_token: `t${this.issued}`, token_type: 'Bearer', expires_in: this.lifetimeSeconds }
-      return json({ ...token, refresh_token: `r${this.issued}` })
+      const nth = ++this.issued
+      if (this.delayMs > 0) await new Promise<void>((resolve) => this.server.clock.after(this.delayMs, resolve))
+      const token = { access_token: `t${nth}`, token_type: 'Bearer', expires_in: this.lifetimeSeconds }
+      return json({ ...token, refresh_token: `r${nth}` })
     })
   }
 }
@@ -307,6 +310,59 @@ describe('the tokens of a user', () => {
         assert.equal(body, first?.body)
       }
     }
+  })
+
+  test('whose new ones come late are saved as they come, from whichever request', async () => {
+    const issuing = new Issuer()
+    const { server, tokenRequests } = issuing
+    issuing.delayMs = 6_000
+    const store = storeOf({ ...expired, expiresAt: now - 1 })
+    const connection = connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) }))
+    assert.equal(await server.clock.settle(call(connection, read)), 1)
+    assert.deepEqual([store.saves, store.tokens?.accessToken, server.clock.now() - now], [1, 't1', 6_000])
+    await server.clock.advance(20_000)
+    assert.deepEqual(
+      tokenRequests.map(({ at }) => at - now),
+      [0, 4_000],
+    )
+    assert.equal(store.saves, 1)
+  })
+
+  test('whose new ones were lost behind a proxy are asked for again at once, unless it says when', async () => {
+    for (const [headers, count] of [
+      [{}, 2],
+      [{ 'retry-after': '5' }, 1],
+    ] as const) {
+      const issuing = new Issuer()
+      const { server, tokenRequests } = issuing
+      issuing.failure = () => {
+        issuing.failure = undefined
+        return problem(502, {}, headers)
+      }
+      const store = storeOf({ ...expired, expiresAt: now - 1 })
+      const connection = connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) }))
+      const called = call(connection, read)
+      await server.clock.advance(0)
+      assert.equal(tokenRequests.length, count)
+      assert.equal(await server.clock.settle(called), 1)
+    }
+  })
+
+  test('that are due are renewed and saved before a call is over, which waits for 5 s at most', async () => {
+    const issuing = new Issuer()
+    const { server } = issuing
+    const store = storeOf({ ...expired, expiresAt: now + 600_000 })
+    const connection = connect(server.options({ credentials: refreshing(store, { issuer, clientId: 'web' }) }))
+    await call(connection, read)
+    await server.clock.advance(560_000)
+    issuing.delayMs = 1_000
+    assert.equal(await server.clock.settle(call(connection, read)), 1)
+    assert.deepEqual([store.saves, server.requests.at(-1)?.headers.get('authorization')], [1, 'Bearer t1'])
+    issuing.failure = () => 'silent'
+    await server.clock.advance(845_000)
+    const at = server.clock.now()
+    assert.equal(await server.clock.settle(call(connection, read)), 1)
+    assert.equal(server.clock.now() - at, 5_000)
   })
 
   test('that were stored after a refusal are used at once, whatever Retry-After says', async () => {

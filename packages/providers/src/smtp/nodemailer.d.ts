@@ -1,5 +1,7 @@
 /** What we use of nodemailer, which brings no types of its own. */
 declare module 'nodemailer' {
+  import type { Readable } from 'node:stream'
+
   interface TransportOptions {
     readonly url: string
     readonly pool: true
@@ -46,15 +48,15 @@ declare module 'nodemailer' {
 
   /** Changed while a mail is sent. */
   export interface Progress {
-    /** Whether the mail was handed to a connection that was ready for it. Nothing of it is sent before. */
-    hasBegun: boolean
+    /** The mail as the last connection that was ready for it got it; read once its server asks for it. */
+    stream?: Readable
   }
 
   interface MailStream {
     readonly data: Mail
     readonly message: {
-      /** `transform` is called once a connection is ready for the mail. */
-      processFunc(transform: <S>(stream: S) => S): void
+      /** Called whenever a connection is ready for the mail. */
+      createReadStream(): Readable
     }
   }
 

@@ -21,12 +21,12 @@ const commandsBeforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTT
 const rateLimitText = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
 
 /**
- * The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). `hasBegun` is false if it was never handed to a
- * connection that was ready for it, so that it cannot have been accepted.
+ * The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). `hasBegun` is false if nothing of its text was
+ * sent, so that it cannot have been accepted.
  */
 export function resultOfError(error: SmtpError, { hasBegun }: { readonly hasBegun: boolean }): SendResult {
   const { code, originalCode = '', responseCode } = error
-  const reason = error.message.slice(0, 500)
+  const reason = reasonOf(error).slice(0, 500)
   if (code === 'EAUTH') return { kind: isTemporary(responseCode) ? 'transient' : 'misconfigured', reason }
   if (code === 'ETLS' || (!hasBegun && tlsFailure.test(originalCode))) return { kind: 'misconfigured', reason }
   if (responseCode === undefined) {
@@ -35,6 +35,11 @@ export function resultOfError(error: SmtpError, { hasBegun }: { readonly hasBegu
   }
   const reply = { reply: responseCode, text: error.response ?? '', command: error.command ?? '', reason }
   return responseCode >= 500 ? resultOfRejection(reply) : resultOfTemporaryFailure(reply)
+}
+
+/** Of a mail that was given up, why: nodemailer itself says only that it was. */
+function reasonOf({ code, message, cause }: SmtpError): string {
+  return code === 'EABORT' && cause instanceof Error ? cause.message : message
 }
 
 function isTemporary(reply: number | undefined): boolean {

@@ -130,13 +130,15 @@ function readKey(textOrFile: string, folder: string): string {
   }
 }
 
-/** Makes a transport note when a mail begins. */
+/** Makes a transport note what of a mail is sent: after a connection is lost it may take another one. */
 function noteBeginnings(transport: Transport): void {
   transport.use('stream', ({ data, message }, done) => {
-    message.processFunc((stream) => {
-      data.progress.hasBegun = true
+    const createReadStream = message.createReadStream.bind(message)
+    message.createReadStream = () => {
+      const stream = createReadStream()
+      data.progress.stream = stream
       return stream
-    })
+    }
     done()
   })
 }
@@ -146,12 +148,12 @@ async function sendMail(
   mail: ReturnType<typeof createMail>,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const progress: Progress = { hasBegun: false }
+  const progress: Progress = {}
   try {
     const { messageId } = await transport.sendMail({ ...mail, signal, progress })
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return resultOfError(error as SmtpError, progress)
+    return resultOfError(error as SmtpError, { hasBegun: progress.stream?.readableDidRead ?? false })
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { startSmtp } from '@gatehouse/fakes'
@@ -50,7 +51,7 @@ test('a mail given up while it waits for a connection is transient and is never 
 test('a mail given up while the server drips its reply frees the connection', { timeout: 10_000 }, async (t) => {
   for (const [command, kind] of [
     [/^EHLO/, 'transient'],
-    [/^MAIL FROM/, 'ambiguous'],
+    [/^MAIL FROM/, 'transient'],
     [/^\.$/, 'ambiguous'],
   ] as const) {
     const abandoned = new AbortController()
@@ -83,7 +84,37 @@ test('mails are given up before the maximum duration of a call', { timeout: 10_0
   t.mock.timers.tick(provider.timeoutMs - 1)
   const [first, second] = await Promise.all(results)
   assert.deepEqual([first?.kind, second?.kind], ['ambiguous', 'transient'])
+  assert.match(first && 'reason' in first ? first.reason : '', /^it took longer than \d+ ms$/)
 })
+
+const dkim = {
+  domain: 'example.com',
+  selector: 'one',
+  private_key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
+}
+
+for (const [signed, declared] of [
+  ['', {}],
+  [', signed too', { dkim }],
+] as const)
+  test(`a mail is transient whose connection was dead, with no other to be had${signed}`, {
+    timeout: 10_000,
+  }, async (t) => {
+    const { server, provider } = await setup(
+      t,
+      (line, socket, to) => {
+        if (!line.startsWith('MAIL FROM') || to !== 'a@example.com') return undefined
+        server.stop()
+        socket.resetAndDestroy()
+        return true
+      },
+      declared,
+    )
+    assert.equal((await sendOne(provider, mailTo('a'))).kind, 'accepted')
+    const result = await sendOne(provider, mailTo('b'))
+    assert.equal(result.kind, 'transient', JSON.stringify(result))
+    assert.deepEqual(server.received, ['a@example.com'])
+  })
 
 test('a server that never greets, or never gets to a mail, is transient', { timeout: 10_000 }, async (t) => {
   for (const command of ['CONNECT', 'EHLO']) {

@@ -9,6 +9,8 @@ export interface MailServer {
   readonly received: readonly string[]
   /** Connections made so far. */
   connections(): number
+  /** Accepts no further connections. */
+  stop(): void
 }
 
 /**
@@ -30,13 +32,14 @@ export async function startMailServer(t: TestEnd, reply: Reply): Promise<MailSer
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const closed = once(server, 'close')
   t.after(async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
-    await once(server, 'close')
+    await closed
   })
   const { port } = server.address() as AddressInfo
-  return { url: `smtp://127.0.0.1:${port}`, received, connections: () => connections }
+  return { url: `smtp://127.0.0.1:${port}`, received, connections: () => connections, stop: () => void server.close() }
 }
 
 function converse(socket: Socket, received: string[], reply: Reply): void {

@@ -2,6 +2,7 @@ import type { DeliveryPlan } from '../admission/planned.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { NotifyOptions } from '../config/options.ts'
 import type { Channel } from '../model/channel.ts'
+import { resumeAfter } from '../model/delivery/quiet-hours.ts'
 import type { EventType } from '../model/notification/event-type.ts'
 import type { Data } from '../model/notification/notification.ts'
 import { createReason } from '../model/notification/reason.ts'
@@ -50,8 +51,9 @@ export function channelPlanner(
     return (channel) => (off(channel) ? channelIsOff : { kind: 'expire', expiresAt })
   const quietEnd = deferredUntil(eventType, profile, options.zone, now)
   if (quietEnd !== undefined) {
-    const spread = quietEnd + Math.floor(Math.random() * options.morningSpreadMs)
-    const resumesAt = deferredUntil(eventType, profile, options.zone, spread) === undefined ? spread : quietEnd
+    const isQuiet = (at: number) => deferredUntil(eventType, profile, options.zone, at) !== undefined
+    const random = Math.random()
+    const resumesAt = resumeAfter({ end: quietEnd, spreadMs: options.morningSpreadMs, random, isQuiet })
     const resumeAt = Math.min(resumesAt, expiresAt ?? Number.POSITIVE_INFINITY)
     decisions.push({ at: now, what: 'quiet_hours', detail: { until: new Date(quietEnd).toISOString() } })
     return (channel) => (off(channel) ? channelIsOff : { kind: 'defer', resumeAt })

@@ -1,5 +1,5 @@
 import type { NotifyOptions } from '../../config/options.ts'
-import { quietUntil } from '../../model/delivery/quiet-hours.ts'
+import { quietUntil, resumeAfter } from '../../model/delivery/quiet-hours.ts'
 import { transitions } from '../../model/delivery/retry-policy.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 import { type AttemptStep, acceptedBefore } from '../attempt.ts'
@@ -25,11 +25,11 @@ export function deferOrExpire(
   random: number,
 ): AttemptStep | undefined {
   if (isExpired(claimed, now)) return expire(claimed, now)
-  const { zone, morningSpreadMs } = conditions
+  const { zone, morningSpreadMs: spreadMs } = conditions
   const end = quietEnd(claimed, zone, now)
   if (end === undefined) return undefined
-  const spread = end + Math.floor(random * morningSpreadMs)
-  const resumesAt = quietEnd(claimed, zone, spread) === undefined ? spread : end
+  const isQuiet = (at: number) => quietEnd(claimed, zone, at) !== undefined
+  const resumesAt = resumeAfter({ end, spreadMs, random, isQuiet })
   return defer(claimed, { now, end, dueAt: Math.min(resumesAt, claimed.expiresAt ?? resumesAt) })
 }
 

@@ -29,6 +29,25 @@ export function quietUntil(quiet: QuietHours, zone: string, now: number): number
   return at(first, start) <= now && now < until ? until : undefined
 }
 
+/** How what waits for the end of quiet hours is spread. */
+export interface Morning {
+  /** When they end, Unix milliseconds. */
+  readonly end: number
+  readonly spreadMs: number
+  /** In [0, 1). */
+  readonly random: number
+  readonly isQuiet: (at: number) => boolean
+}
+
+/**
+ * When what waited for the end of quiet hours goes on: somewhat later, so that not all of a morning do at once. It does at
+ * the end itself where they hold again before as much time has passed once more: sending takes time, too.
+ */
+export function resumeAfter({ end, spreadMs, random, isQuiet }: Morning): number {
+  const offset = Math.floor(random * spreadMs)
+  return isQuiet(end + offset) || isQuiet(end + 2 * offset) ? end : end + offset
+}
+
 /** A span of time, Unix milliseconds. */
 export interface QuietRange {
   readonly from: number

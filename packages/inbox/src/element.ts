@@ -34,6 +34,7 @@ export class GatehouseInbox extends HTMLElement {
   #connected = true
   #failed = false
   #page: 'list' | 'preferences' = 'list'
+  #whose: string | undefined
 
   constructor() {
     super()
@@ -110,7 +111,7 @@ export class GatehouseInbox extends HTMLElement {
   /**
    * Reports that a link or an action of an item was followed, so that its delivery counts as clicked: `link` is where it
    * led, or a name of the action. Resolves to whether the report was accepted; nothing is sent for an item without a
-   * token. The page may be left at once.
+   * token.
    * @throws Error when the service refuses it or can't be reached
    * @example
    * inbox.addEventListener('gatehouse-open', ({ detail }) => {
@@ -123,18 +124,22 @@ export class GatehouseInbox extends HTMLElement {
     return this.#api.recordClick(item.receipt_token, link)
   }
 
-  /** Begins again, without what was for another user. */
   #restart(): void {
     this.#stop()
-    this.#items = new Items()
-    this.#failed = false
-    this.#connected = true
-    this.#page = 'list'
-    this.#live.textContent = ''
+    const baseUrl = this.getAttribute('base-url') ?? ''
     const userId = this.getAttribute('user-id')
+    const whose = this.#getToken && baseUrl + userId
+    if (this.#whose !== whose) {
+      this.#whose = whose
+      this.#items = new Items()
+      this.#failed = false
+      this.#connected = true
+      this.#page = 'list'
+      this.#live.textContent = ''
+      this.#render()
+    }
     if (this.isConnected && this.#getToken && userId !== null)
-      this.#follow(new Api({ baseUrl: this.getAttribute('base-url') ?? '', userId, getToken: this.#getToken }))
-    this.#render()
+      this.#follow(new Api({ baseUrl, userId, getToken: this.#getToken }))
   }
 
   #follow(api: Api): void {

@@ -30,7 +30,11 @@ export async function serve({ config, version, log }: ServeOptions): Promise<voi
     throw error
   }
   stopOnSignal(app.stop, log)
-  reloadOnSignal(async () => app.reload(await readConfigAgain(config)), log)
+  let last = config
+  reloadOnSignal(async () => {
+    last = await readConfigAgain(last)
+    return app.reload(last)
+  }, log)
   const { baseUrl, authUrl, processes } = settings
   process.stdout.write(
     banner({

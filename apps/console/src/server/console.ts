@@ -102,11 +102,15 @@ async function pageRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.post(`${basePath}/backchannel-logout`, hidden, backchannelLogoutEndpoint(context))
 }
 
+/** Nobody needs any: a sign-out has no fields. */
+const maxSignOutBytes = 1_024
+
 async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   const api = `${basePath}/api`
   const signOut = `${api}/sign-out`
   http.addHook('onRequest', async (request) => refuseCrossSite(request, context.publicUrl))
-  // Nobody's body is read; each endpoint looks again, since the session may end while it is on its way.
+  // Nobody's body is read, but for the short one of a sign-out, which works without a session too. Each endpoint looks
+  // again, since the session may end while the body is on its way.
   http.addHook('onRequest', async (request) => {
     if (hasBody(request) && request.routeOptions.url !== signOut) await requireSession(context, request)
   })
@@ -118,7 +122,7 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.get(`${api}/system/:part`, hidden, systemEndpoint(context))
   http.get(`${api}/live/:service`, hidden, countersEndpoint(context))
   http.post(`${api}/preview`, hidden, keepPreviewEndpoint(context))
-  http.post(signOut, hidden, signOutEndpoint(context))
+  http.post(signOut, { ...hidden, bodyLimit: maxSignOutBytes }, signOutEndpoint(context))
   // Before the connections of the server are waited for: a live one lasts.
   http.addHook('preClose', async () => context.openAnswers.stop())
   http.get(`${basePath}/live`, hidden, liveEndpoint(context))

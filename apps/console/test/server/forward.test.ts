@@ -31,9 +31,17 @@ test('nothing is called for a browser that left while its session was read', asy
   } as unknown as ConsoleContext
   const request = { id: '1', ip: '127.0.0.1', headers: {} } as unknown as FastifyRequest
   const call = { method: 'POST', path: '/v1/events', body: Buffer.alloc(8) }
-  const forwarding = { request, reply: { raw } as unknown as FastifyReply, call }
-  await assert.rejects(answerFrom(context, { idHash: 'hash', userId: 'olga' } as Session, 'notify', forwarding))
-  assert.deepEqual(counts, { open: 0, calls: 0 })
+  let isHijacked = false
+  const reply = {
+    raw,
+    hijack() {
+      isHijacked = true
+      return reply
+    },
+  } as unknown as FastifyReply
+  const session = { idHash: 'hash', userId: 'olga' } as Session
+  assert.equal(await answerFrom(context, session, 'notify', { request, reply, call }), reply)
+  assert.deepEqual([counts, isHijacked], [{ open: 0, calls: 0 }, true])
 })
 
 describe('a request whose body is still on its way', () => {
@@ -60,6 +68,12 @@ describe('a request whose body is still on its way', () => {
       const [first] = await once(socket, 'data')
       assert.match(String(first), /^HTTP\/1\.1 401 [\s\S]*urn:gatehouse:console:signed-out/)
     })
+
+  test('of a sign-out is short', async () => {
+    const headers = { ...ownPage, 'content-type': 'application/json' }
+    const signOut = (body: string) => fetch(`${platform.url}/console/api/sign-out`, { method: 'POST', headers, body })
+    assert.deepEqual([(await signOut('x'.repeat(2_000))).status, (await signOut('{}')).status], [413, 200])
+  })
 
   test('is read with a session, and at a sign-out', async () => {
     const person = new Person(platform.url)

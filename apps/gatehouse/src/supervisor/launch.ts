@@ -10,13 +10,20 @@ export interface LaunchOptions {
   readonly port: number
   /** How many workers there are, whatever the file says by now: what it lacks for so many is a fault. */
   readonly processes: number
+  /** The configuration file that there was at the start: without it a worker does not start either. */
+  readonly file?: string | undefined
   readonly reports: Reports<WorkerProcess>
   readonly handover: Handover
 }
 
 /** Starts the process of a worker. */
-export function launchWorker(number: number, { port, processes, reports, handover }: LaunchOptions): WorkerProcess {
-  const process = cluster.fork({ PORT: String(port), PROCESSES: String(processes) })
+export function launchWorker(number: number, options: LaunchOptions): WorkerProcess {
+  const { port, processes, file, reports, handover } = options
+  const process = cluster.fork({
+    PORT: String(port),
+    PROCESSES: String(processes),
+    ...(file === undefined ? {} : { GATEHOUSE_CONFIG: file }),
+  })
   // One that never began does not end either: node:cluster would list it for ever.
   if (process.process.pid === undefined) delete cluster.workers?.[process.id]
   handover.watch(process)

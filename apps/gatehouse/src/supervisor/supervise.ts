@@ -41,7 +41,7 @@ export async function supervise({ config, version, log }: SuperviseOptions): Pro
     count: processes,
     log,
     clock: steadyClock,
-    launch: (number) => launchWorker(number, { port, processes, reports, handover }),
+    launch: (number) => launchWorker(number, { port, processes, file: config.path, reports, handover }),
     onEnded: (worker, { cause }) => reports.end(worker, cause),
     onSurrender: (line) => void giveUp(line, supervisor),
   })

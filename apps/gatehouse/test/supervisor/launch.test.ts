@@ -31,6 +31,17 @@ test('a worker that the system has no descriptor for is unavailable and is not l
   assert.deepEqual(cluster.workers, {})
 })
 
+test('a worker reads the configuration file that there was at the start, also once it is gone', (t) => {
+  const forked = t.mock.method(cluster, 'fork', () => assert.fail('forked'))
+  assert.throws(() => launchWorker(1, { ...options, file: 'gatehouse.yaml' }), /forked/)
+  assert.throws(() => launchWorker(1, options), /forked/)
+  const common = { PORT: '0', PROCESSES: '2' }
+  assert.deepEqual(
+    forked.mock.calls.map(({ arguments: options }) => options),
+    [[{ ...common, GATEHOUSE_CONFIG: 'gatehouse.yaml' }], [common]],
+  )
+})
+
 test('a worker whose executable is missing is unavailable and is not listed', async (t) => {
   const { execPath } = process
   t.after(() => {

@@ -13,15 +13,11 @@ interface SeedContext {
 
 type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'>
 
-/**
- * Applies the declared roles of all organizations, and then the organizations with their members.
- * @throws StartError naming every invalid declaration
- */
+/** Applies the declared roles of all organizations, and then the organizations with their members. */
 export async function applyOrganizations(
   { store, clock }: SeedContext,
   { organizations = [], organizationRoles = [] }: Declared,
 ): Promise<void> {
-  requireNoFaults(organizations, organizationRoles)
   await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry), clock.now())
   const end = revocationTimes({ clock })
   await store.declarations.applyOrganizations(
@@ -42,10 +38,8 @@ function organizationEntry(entry: OrganizationDeclaration, now: number): Declara
   return { id, entry, record: async () => ({ organization, members: declared }) }
 }
 
-function requireNoFaults(
-  organizations: readonly OrganizationDeclaration[],
-  roles: readonly OrganizationRoleDeclaration[],
-): void {
+/** @throws StartError naming every invalid declaration */
+export function requireNoOrganizationFaults({ organizations = [], organizationRoles: roles = [] }: Declared): void {
   const faults = [
     ...roles.flatMap(findRoleFaults),
     ...repeated(roles.map(({ key }) => key)).map((key) => `organization role ${key} is declared twice`),

@@ -37,7 +37,7 @@ import {
   OrganizationConflict,
   type WriteResult,
 } from '../store/index.ts'
-import { applyOrganizations } from './organizations.ts'
+import { applyOrganizations, requireNoOrganizationFaults } from './organizations.ts'
 
 /** A client or user that the declarations created at this start; with its secret when that was generated. */
 export type Seeded =
@@ -82,6 +82,7 @@ export async function applyDeclarations(
   requireNoFaults(context.passwordPolicy, clients, users)
   requireNoPolicyFaults(clients, context.limitRules)
   requireNoConnectionFaults(connections, context.features.loopbackCalls)
+  requireNoOrganizationFaults(declared ?? {})
   const now = context.clock.now()
   try {
     const writtenClients = await context.store.declarations.applyClients(

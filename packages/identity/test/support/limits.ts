@@ -4,7 +4,7 @@ import type { LimitRules } from '../../src/index.ts'
 const declaration = Type.Object({ rpm: Type.Integer({ minimum: 1 }) }, { additionalProperties: false })
 
 /** The limits of a file with one tier. */
-export const fileWith = (rpm: number, others: Record<string, { rpm: number }> = {}) => ({
+export const fileWith = (rpm: number, others: Record<string, { rpm: number }> = {}): LimitRules['file'] => ({
   document: { tiers: { free: { rpm }, ...others }, policies: { search: { rpm: 30 } } },
   isDeclared: true,
 })

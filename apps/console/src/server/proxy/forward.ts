@@ -58,8 +58,11 @@ export async function answerFrom(
     ended.abort()
   }
   reply.raw.once('close', leave)
-  // Of a browser that has left already no further event comes.
-  if (reply.raw.destroyed) leave()
+  // Of a browser that has left already no further event comes, and it takes no answer.
+  if (reply.raw.destroyed) {
+    leave()
+    return reply.hijack()
+  }
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
   const call = { method, path, headers: pick(request.headers, requestHeaders), body, signal }
   const answer = await callSignedIn(context, session, service, { request, call })

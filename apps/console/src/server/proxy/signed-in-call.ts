@@ -48,10 +48,7 @@ export async function callSignedIn(
     }
     return reach(service, () => context.connections.call(service, { ...call, headers, holder: session.userId }))
   }
-  const token = await reach('identity', async () => {
-    call.signal.throwIfAborted()
-    return context.tokens.current(session)
-  })
+  const token = await reach('identity', () => context.tokens.current(session))
   const answer = await attempt(token)
   if (answer.statusCode !== 401) return answer
   await dropRefusal(answer)

@@ -13,8 +13,8 @@ const maxShown = 99
 
 /**
  * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
- * begins once {@link GatehouseInbox.getToken} is set. Tells of itself by the events `gatehouse-open` (an item was
- * opened: `detail.item`) and `gatehouse-counts` (`detail.counts`).
+ * begins once {@link GatehouseInbox.getToken} is set. Events: `gatehouse-open` (an item was opened: `detail.item`) and
+ * `gatehouse-counts` (`detail.counts`).
  */
 export class GatehouseInbox extends HTMLElement {
   static readonly observedAttributes = ['base-url', 'user-id']
@@ -110,8 +110,7 @@ export class GatehouseInbox extends HTMLElement {
 
   /**
    * Reports that a link or an action of an item was followed, so that its delivery counts as clicked: `link` is where it
-   * led, or a name of the action. Resolves to whether the report was accepted; nothing is sent for an item without a
-   * token.
+   * led, or a name of the action. Resolves to whether it was accepted; nothing is sent for an item without a token.
    * @throws Error when the service refuses it or can't be reached
    * @example
    * inbox.addEventListener('gatehouse-open', ({ detail }) => {
@@ -129,17 +128,19 @@ export class GatehouseInbox extends HTMLElement {
     const baseUrl = this.getAttribute('base-url') ?? ''
     const userId = this.getAttribute('user-id')
     const whose = this.#getToken && baseUrl + userId
-    if (this.#whose !== whose) {
+    const isOther = this.#whose !== whose
+    if (isOther) {
       this.#whose = whose
       this.#items = new Items()
       this.#failed = false
       this.#connected = true
       this.#page = 'list'
       this.#live.textContent = ''
-      this.#render()
     }
     if (this.isConnected && this.#getToken && userId !== null)
       this.#follow(new Api({ baseUrl, userId, getToken: this.#getToken }))
+    // Last: listeners may restart it.
+    if (isOther) this.#render()
   }
 
   #follow(api: Api): void {
@@ -182,7 +183,7 @@ export class GatehouseInbox extends HTMLElement {
     this.#bell.setAttribute('aria-expanded', 'false')
   }
 
-  /** Does something at the service; what fails is said, and the next success takes that back. */
+  /** Does something at the service; a failure is shown until the next success. */
   async #do(work: (api: Api, items: Items) => Promise<void>): Promise<void> {
     const api = this.#api
     if (!api) return

@@ -43,6 +43,8 @@ async function openShop(browser: Browser | undefined) {
         await once(arrivals, 'request', { signal: AbortSignal.timeout(10_000) })
       }
     },
+    /** The requests that nobody asked for. */
+    unanswered: () => waiting.map(({ name }) => name),
     /** Resolves once the page has what was answered before, since this takes a way that is longer. */
     settled: () => tab.evaluate("fetch('/healthz').then((answer) => answer.json())"),
   }
@@ -173,6 +175,24 @@ describe('the inbox on a browser that another user takes over', () => {
     await settled()
     assert.deepEqual(await tab.evaluate('globalThis.counted'), [1, 2])
     assert.match(await shownIn(tab), /For alice/)
+    await tab.close()
+  })
+
+  testWith('chromium', 'a page that sets the token as it hears of the counts leaves one reader', async () => {
+    const { tab, give, request, settled, unanswered } = await openShop(browser)
+    await tab.evaluate(`(() => {
+      const inbox = document.querySelector('gatehouse-inbox')
+      let isFirst = true
+      inbox.addEventListener('gatehouse-counts', () => {
+        if (isFirst) inbox.getToken = () => 'alice'
+        isFirst = false
+      })
+    })()`)
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1']) })
+    await request('GET alice/inbox/stream')
+    await settled()
+    assert.deepEqual(unanswered(), [])
     await tab.close()
   })
 

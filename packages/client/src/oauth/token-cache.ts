@@ -13,7 +13,7 @@ const jitterMs = 15_000
 /** A token with less left may expire on its way. */
 const inFlightMs = 5_000
 /** What serves once should be stored before the process may end. */
-const storedWaitMs = 5_000
+const storedWaitMs = 1_000
 const pauseMs = 1_000
 /** The longest that a Retry-After of the token endpoint is heeded. */
 const maxPauseMs = 60_000
@@ -35,7 +35,7 @@ interface Failure {
  * it is obtained once; after a failure there is a pause of a second, or what Retry-After says, up to a minute.
  *
  * Without a valid token there is a pause only by Retry-After, and none with `isStored`: a store may have another token by
- * then. With it calls wait for a renewal, up to 5 s.
+ * then. With it calls wait for a renewal, up to a second.
  */
 export class TokenCache {
   readonly #obtain: (platform: Platform) => Promise<ExpiringToken>

@@ -36,12 +36,12 @@ export async function readActive({ context, rules }: LimitContext): Promise<Limi
 /** The active version as management returns it. */
 export async function readSettings(limits: LimitContext) {
   const active = await readActive(limits)
-  const { document, isMissing = false } = limits.rules.file
+  const { document } = limits.rules.file
   return {
     ...formatVersion(active),
     ...active.document,
     file: document,
-    drift: isMissing ? [] : listDifferences(document, active.document),
+    drift: listDifferences(document, active.document),
   }
 }
 

@@ -19,9 +19,9 @@ interface Request {
   readonly headers?: Record<string, string>
 }
 
-async function start(database?: Database, file = fileWith(10)) {
+async function start(database?: Database) {
   const declared = { clients: [consoleClient, gateway, limiter, stranger], users: [...administrators] }
-  const running = await setup({ declared, limitRules: limitRules(file) }, database)
+  const running = await setup({ declared, limitRules: limitRules() }, database)
   const owner = await tokenOf(running, 'gatehouse-owner')
   const process = await clientToken(running, gateway.client_id, gateway.client_secret)
   const other = await clientToken(running, stranger.client_id, stranger.client_secret)
@@ -51,14 +51,6 @@ test('limits on attempts are changed by owners alone, also by activating another
   const back: Request = { method: 'POST', url: `${path}/versions/2/activate`, payload: {} }
   assert.equal((await send(back, operator)).status, 403, 'version 2 has no such limit')
   assert.equal((await send(back)).status, 200)
-})
-
-test('where there is no file, nothing differs from it', async (t) => {
-  const { running, send } = await start(undefined, { ...fileWith(10), isDeclared: false, isMissing: true })
-  t.after(() => running.close())
-  assert.equal((await send(put(free, 20))).status, 200)
-  const { body } = await send({ method: 'GET', url: path })
-  assert.deepEqual([body.tiers, body.drift], [{ free: { rpm: 20 } }, []])
 })
 
 describe('stored limits', () => {

@@ -75,11 +75,18 @@ describe('the rate limiter, installed in a product of its own', () => {
     const example = `${firstExample('limiter').replace('.listen(3000)', '.listen(0, ask)')}
       async function ask() {
         const statuses = []
+        const minute = () => Math.floor(Date.now() / 60_000)
+        const begun = minute()
         for (let n = 0; n < 11; n++) statuses.push((await fetch('http://127.0.0.1:' + this.address().port)).status)
-        console.log(statuses.join(' '))
+        console.log(begun === minute() ? statuses.join(' ') : 'again')
         process.exit()
       }`
-    for (const node of nodes) assert.equal(runBy(node, folder, example), `${'200 '.repeat(10)}429`, node)
+    for (const node of nodes) {
+      let printed = 'again'
+      // In a minute that begins meanwhile as many are allowed again.
+      while (printed === 'again') printed = runBy(node, folder, example)
+      assert.equal(printed, `${'200 '.repeat(10)}429`, node)
+    }
   })
 
   test('has every entrance it names, with types', () => {

@@ -24,6 +24,8 @@ export interface NatsCluster {
   readonly nodes: readonly NatsNode[]
   /** The server that leads a stream, once there is one. @throws after 60 seconds without a leader */
   leaderOf(stream: string): Promise<NatsNode>
+  /** The server that leads all of them, which answers for streams that are listed, created or deleted. @throws as above */
+  leader(): Promise<NatsNode>
   stop(): Promise<void>
 }
 
@@ -67,6 +69,11 @@ export async function startNatsCluster(options: NatsClusterOptions = {}): Promis
     url: nodes.map(({ url }) => url).join(','),
     nodes,
     leaderOf: (stream) => until(`a leader of ${stream}`, () => findLeader(nodes, stream)),
+    leader: () =>
+      until('a leader of all', async () => {
+        const reports = await Promise.all(nodes.map((node) => node.report()))
+        return agreedOn(nodes, new Set(reports.flatMap((report) => report?.meta_cluster?.leader ?? [])))
+      }),
     async stop() {
       await Promise.all(nodes.map((node) => node.dispose()))
     },
@@ -172,9 +179,13 @@ class ClusterNode implements NatsNode {
 async function findLeader(nodes: readonly ClusterNode[], stream: string): Promise<NatsNode | undefined> {
   const reports = await Promise.all(nodes.map((node) => node.report()))
   const details = reports.flatMap((report) => report?.account_details ?? []).flatMap((each) => each.stream_detail ?? [])
-  const leaders = new Set(details.filter(({ name }) => name === stream).map(({ cluster }) => cluster?.leader))
-  const [leader] = leaders
-  return leaders.size === 1 ? nodes.find(({ name, isRunning }) => name === leader && isRunning) : undefined
+  return agreedOn(nodes, new Set(details.filter(({ name }) => name === stream).map(({ cluster }) => cluster?.leader)))
+}
+
+/** The running server of that name, where only one was named. */
+function agreedOn(nodes: readonly ClusterNode[], names: ReadonlySet<string | undefined>): NatsNode | undefined {
+  const [leader] = names
+  return names.size === 1 ? nodes.find(({ name, isRunning }) => name === leader && isRunning) : undefined
 }
 
 async function until<T>(what: string, find: () => Promise<T | undefined>): Promise<T> {

@@ -1,6 +1,6 @@
 import { type Log, StartError, withinTime } from '@gatehouse/kit'
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node'
 import type { Topic } from '../model/work/topic.ts'
 import { isTemporary, isUserRefused } from './faults.ts'
 import { layoutOf, type PartitionSettings } from './layout.ts'
@@ -44,6 +44,8 @@ const connectMs = 10_000
 const pingIntervalMs = 10_000
 const maxPingOut = 2
 const publishMs = 5_000
+/** Each time for five seconds: another leader is there after nine, by what nats-server has for an election. */
+const maxAsked = 3
 const readyMs = 2_000
 const closeMs = 5_000
 
@@ -58,7 +60,7 @@ export async function natsTopic(options: NatsTopicOptions): Promise<Topic> {
   const { standstillMs = defaultStandstillMs } = options
   const layout = layoutOf(options.partitions ?? {})
   const connection = await open(options)
-  const manager = await prepareJetStream(connection, () => jetstreamManager(connection))
+  const manager = await prepareJetStream(connection, () => openManager(connection))
   const client = jetstream(connection, { timeout: publishMs })
   const maxAckPending = concurrency * 10
   const resources = new Resources({
@@ -142,6 +144,17 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
       cause: error,
       isTemporary: isTemporary(error),
     })
+  }
+}
+
+/** Asks whether JetStream is there, a few times: after the server that leads a cluster died nobody answers for a while. */
+async function openManager(connection: NatsConnection): Promise<JetStreamManager> {
+  for (let asked = 1; ; asked++) {
+    try {
+      return await jetstreamManager(connection)
+    } catch (error) {
+      if (asked === maxAsked || !(error instanceof errors.TimeoutError)) throw error
+    }
   }
 }
 

@@ -13,7 +13,7 @@ const maxShown = 99
 
 /**
  * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
- * begins once {@link GatehouseInbox.getToken} is set. Events: `gatehouse-open` (an item was opened: `detail.item`) and
+ * begins once {@link GatehouseInbox.getToken} is set. Events: `gatehouse-open` (`detail.item` was opened) and
  * `gatehouse-counts` (`detail.counts`).
  */
 export class GatehouseInbox extends HTMLElement {
@@ -127,7 +127,7 @@ export class GatehouseInbox extends HTMLElement {
     this.#stop()
     const baseUrl = this.getAttribute('base-url') ?? ''
     const userId = this.getAttribute('user-id')
-    const whose = this.#getToken && baseUrl + userId
+    const whose = this.#getToken && `${baseUrl} ${userId}`
     const isOther = this.#whose !== whose
     if (isOther) {
       this.#whose = whose
@@ -183,7 +183,7 @@ export class GatehouseInbox extends HTMLElement {
     this.#bell.setAttribute('aria-expanded', 'false')
   }
 
-  /** Does something at the service; a failure is shown until the next success. */
+  /** Calls the service; a failure is shown until the next success. */
   async #do(work: (api: Api, items: Items) => Promise<void>): Promise<void> {
     const api = this.#api
     if (!api) return
@@ -246,13 +246,10 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #list(): Node[] {
+    const locale = this.closest('[lang]')?.getAttribute('lang') || navigator.language
     return listPanel(
       this.#items,
-      {
-        texts: this.#texts,
-        locale: this.closest('[lang]')?.getAttribute('lang') || navigator.language,
-        troubles: this.#troubles(),
-      },
+      { texts: this.#texts, locale, troubles: this.#troubles() },
       {
         filter: (onlyUnread) => this.#filter(onlyUnread),
         preferences: () => this.#showPreferences(),

@@ -45,7 +45,7 @@ const pingIntervalMs = 10_000
 const maxPingOut = 2
 const publishMs = 5_000
 /** Each time for five seconds: another leader is there after nine, by what nats-server has for an election. */
-const maxAsked = 3
+const maxAttempts = 3
 const readyMs = 2_000
 const closeMs = 5_000
 
@@ -149,11 +149,11 @@ async function open({ url }: NatsTopicOptions): Promise<NatsConnection> {
 
 /** Asks whether JetStream is there, a few times: after the server that leads a cluster died nobody answers for a while. */
 async function openManager(connection: NatsConnection): Promise<JetStreamManager> {
-  for (let asked = 1; ; asked++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await jetstreamManager(connection)
     } catch (error) {
-      if (asked === maxAsked || !(error instanceof errors.TimeoutError)) throw error
+      if (attempt === maxAttempts || !(error instanceof errors.TimeoutError)) throw error
     }
   }
 }

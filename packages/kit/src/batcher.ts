@@ -4,13 +4,22 @@ import { isFaultOfInput } from './database/error.ts'
 import { Problem } from './problem.ts'
 
 /** How {@link createBatcher} forms batches. */
-export interface BatchOptions {
+export interface BatchOptions<Item = unknown> {
   /** The maximum number of items in a batch. */
   readonly maxBatch: number
   /** How many batches run at once. */
   readonly concurrency: number
-  /** How long a batch waits for further items while the load is high, in milliseconds. Default 2. */
+  /**
+   * With fewer items than that, no batch starts beside another: a small one costs almost as much as a large one. Beside
+   * one that has run for longer than 50 ms any starts. Default 1.
+   */
+  readonly parallelFrom?: number
+  /** Items with the same key are never in two batches at once, and keep their order. Default: none has a key. */
+  readonly keyOf?: (item: Item) => string
+  /** How long at most a batch waits for further items while the load is high, in milliseconds. Default 2. */
   readonly gatherMs?: number
+  /** A batch waits no longer once none came for so long, in milliseconds. Default: `gatherMs`. */
+  readonly quietMs?: number
   /** With so many items a batch waits no longer. Default: `maxBatch`. */
   readonly gatherUntil?: number
   /** The maximum number of waiting items; beyond it `add` rejects with a {@link Problem} 503. */
@@ -31,14 +40,18 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** Runs a batch and returns one result per item, in order. */
+type Work<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
+
 /** After a batch of this size more items are likely: the next batch waits for them. */
 const busyBatch = 8
 const defaultGatherMs = 2
+/** A batch that runs for longer, as behind a lock, no longer keeps a small one waiting. */
+const slowMs = 50
 
 /**
- * Creates a batcher. An item runs at once while fewer than `concurrency` batches run; items added meanwhile form the next
- * batch. A batch that fails because of one of its items (see `isFaultOfInput`) is split in halves until only that item
- * rejects.
+ * Creates a batcher. An item runs at once while no batch runs; items added meanwhile form the next batch. A batch that
+ * fails because of one of its items (see `isFaultOfInput`) is split in halves until only that item rejects.
  *
  * @param work runs a batch and returns one result per item, in order
  *
@@ -51,66 +64,122 @@ const defaultGatherMs = 2
  * const user = await lookups.add('alice')
  */
 export function createBatcher<Item, Result>(
-  work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  options: BatchOptions,
+  work: Work<Item, Result>,
+  options: BatchOptions<Item>,
 ): Batcher<Item, Result> {
-  const { gatherMs = defaultGatherMs, gatherUntil = options.maxBatch } = options
-  const waiting: Array<Waiting<Item, Result>> = []
-  const running = new Set<Promise<void>>()
-  let scheduled = false
-  let gathering: NodeJS.Timeout | undefined
-  let busy = false
+  return new Queue(work, options)
+}
 
-  const start = () => {
-    scheduled = false
-    gathering = undefined
-    while (waiting.length > 0 && running.size < options.concurrency) {
-      const batch = waiting.splice(0, options.maxBatch)
-      busy = batch.length >= busyBatch
-      const done: Promise<void> = settle(batch, work).then(() => {
-        running.delete(done)
-        if (waiting.length > 0) schedule()
-      })
-      running.add(done)
+class Queue<Item, Result> implements Batcher<Item, Result> {
+  readonly #work: Work<Item, Result>
+  readonly #options: Required<Omit<BatchOptions<Item>, 'keyOf'>> & Pick<BatchOptions<Item>, 'keyOf'>
+  #waiting: Array<Waiting<Item, Result>> = []
+  readonly #running = new Set<Promise<void>>()
+  readonly #runningKeys = new Set<string>()
+  #slow = 0
+  #isScheduled = false
+  #gathering: NodeJS.Timeout | undefined
+  #isBusy = false
+
+  constructor(work: Work<Item, Result>, options: BatchOptions<Item>) {
+    const { gatherMs = defaultGatherMs, quietMs = gatherMs, gatherUntil = options.maxBatch } = options
+    this.#work = work
+    this.#options = { parallelFrom: 1, ...options, gatherMs, quietMs, gatherUntil }
+  }
+
+  add(item: Item): Promise<Result> {
+    if (this.#waiting.length >= this.#options.maxWaiting)
+      return Promise.reject(
+        new Problem(503, 'Too much is waiting to be stored; try again in a second.', {
+          headers: { 'retry-after': '1' },
+        }),
+      )
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  async idle(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#running.size > 0) {
+      await Promise.all(this.#running)
+      await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  const schedule = () => {
-    const isFull = waiting.length >= gatherUntil
-    if (isFull && gathering) {
-      clearTimeout(gathering)
-      gathering = undefined
-    } else if (scheduled) return
-    scheduled = true
-    if (busy && !isFull) gathering = setTimeout(start, gatherMs)
-    else setImmediate(start)
+
+  #schedule(): void {
+    const isFull = this.#waiting.length >= this.#options.gatherUntil
+    if (isFull && this.#gathering) {
+      clearTimeout(this.#gathering)
+      this.#gathering = undefined
+    } else if (this.#isScheduled) return
+    this.#isScheduled = true
+    if (this.#isBusy && !isFull) this.#gather(0)
+    else setImmediate(this.#start)
   }
 
-  return {
-    add(item) {
-      if (waiting.length >= options.maxWaiting)
-        return Promise.reject(
-          new Problem(503, 'Too much is waiting to be stored; try again in a second.', {
-            headers: { 'retry-after': '1' },
-          }),
-        )
-      return new Promise<Result>((resolve, reject) => {
-        waiting.push({ item, resolve, reject })
-        schedule()
-      })
-    },
-    async idle() {
-      while (waiting.length > 0 || running.size > 0) {
-        await Promise.all(running)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-    },
+  #gather(waitedMs: number): void {
+    const { gatherMs, quietMs } = this.#options
+    const before = this.#waiting.length
+    this.#gathering = setTimeout(() => {
+      const isQuiet = this.#waiting.length === before
+      if (isQuiet || waitedMs + quietMs >= gatherMs) this.#start()
+      else this.#gather(waitedMs + quietMs)
+    }, quietMs)
+  }
+
+  readonly #start = (): void => {
+    this.#isScheduled = false
+    this.#gathering = undefined
+    while (this.#mayStart()) {
+      const batch = this.#take()
+      if (batch.length === 0) return
+      this.#isBusy = batch.length >= busyBatch
+      this.#run(batch)
+    }
+  }
+
+  #mayStart(): boolean {
+    const { concurrency, parallelFrom } = this.#options
+    if (this.#waiting.length === 0 || this.#running.size >= concurrency) return false
+    return this.#running.size === this.#slow || this.#waiting.length >= parallelFrom
+  }
+
+  /** Removes the items of the next batch from those that wait. */
+  #take(): Array<Waiting<Item, Result>> {
+    const { keyOf, maxBatch } = this.#options
+    if (!keyOf || this.#runningKeys.size === 0) return this.#waiting.splice(0, maxBatch)
+    const batch: Array<Waiting<Item, Result>> = []
+    this.#waiting = this.#waiting.filter((each) => {
+      if (batch.length === maxBatch || this.#runningKeys.has(keyOf(each.item))) return true
+      batch.push(each)
+      return false
+    })
+    return batch
+  }
+
+  #run(batch: ReadonlyArray<Waiting<Item, Result>>): void {
+    const { keyOf } = this.#options
+    const keys = keyOf ? batch.map(({ item }) => keyOf(item)) : []
+    for (const key of keys) this.#runningKeys.add(key)
+    let isSlow = false
+    const slowness = setTimeout(() => {
+      isSlow = true
+      this.#slow++
+      if (this.#waiting.length > 0) this.#schedule()
+    }, slowMs)
+    const done: Promise<void> = settle(batch, this.#work).then(() => {
+      clearTimeout(slowness)
+      if (isSlow) this.#slow--
+      this.#running.delete(done)
+      for (const key of keys) this.#runningKeys.delete(key)
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+    this.#running.add(done)
   }
 }
 
-function settle<Item, Result>(
-  batch: ReadonlyArray<Waiting<Item, Result>>,
-  work: (items: readonly Item[]) => Promise<readonly Result[]>,
-): Promise<void> {
+function settle<Item, Result>(batch: ReadonlyArray<Waiting<Item, Result>>, work: Work<Item, Result>): Promise<void> {
   const run = async (part: ReadonlyArray<Waiting<Item, Result>>) => {
     const results = await work(part.map(({ item }) => item))
     for (const [index, { resolve, reject }] of part.entries()) {

@@ -55,13 +55,13 @@ export interface Accept {
 }
 
 /**
- * Creates the batches in which events are accepted. A user's events are always in the same queue, of which one batch is
- * under way at a time, so that batches never wait for one another.
+ * Creates the batches in which events are accepted. A user's events are never in two batches at once, so that batches
+ * never wait for one another.
  */
 export function createAccept(options: AcceptOptions): Accept {
   const { buckets, distributed } = options.intake
   const batchers = new Map<number, Batcher<IncomingEvent, AcceptResult>>()
-  const queueOf = distributed ? (userId: string) => bucketOfUser(userId, buckets) : sharedQueueOf
+  const queueOf = (userId: string) => (distributed ? bucketOfUser(userId, buckets) : 0)
   const batching = distributed ? distributedBatches : sharedBatches
   const batcherOf = (userId: string) => {
     const queue = queueOf(userId)
@@ -77,26 +77,32 @@ export function createAccept(options: AcceptOptions): Accept {
   }
 }
 
-/** Of all buckets together: one batch is planned while the database writes the other. */
-const sharedQueues = 2
-const sharedBatches: BatchOptions = { maxBatch: 250, concurrency: 1, maxWaiting: 10_000 }
+/**
+ * Of all buckets together. With much to do one batch is planned while the database writes the other. What a batch costs
+ * however small it is, is that of some ten events: so with little to do there is one at a time, and while there is load
+ * it waits for more, an event up to 6 ms longer for its answer.
+ */
+const sharedBatches: BatchOptions<IncomingEvent> = {
+  maxBatch: 250,
+  concurrency: 2,
+  parallelFrom: 32,
+  keyOf: ({ request }) => request.user_id,
+  maxWaiting: 20_000,
+  gatherMs: 6,
+  quietMs: 2,
+  gatherUntil: 32,
+}
 
 /**
  * Of each distributed bucket. A batch costs a distributed engine some 10 ms of processor time however small it is, which
  * 80 events share; so while there is load a batch waits for as many, and an event up to 50 ms longer for its answer.
  */
-const distributedBatches: BatchOptions = {
+const distributedBatches: BatchOptions<IncomingEvent> = {
   maxBatch: 250,
   concurrency: 1,
   maxWaiting: 2_000,
   gatherMs: 50,
   gatherUntil: 80,
-}
-
-function sharedQueueOf(userId: string): number {
-  let sum = 0
-  for (let index = 0; index < userId.length; index++) sum = (sum * 31 + userId.charCodeAt(index)) | 0
-  return Math.abs(sum) % sharedQueues
 }
 
 async function acceptBatch(options: AcceptOptions, events: readonly IncomingEvent[]): Promise<AcceptResult[]> {

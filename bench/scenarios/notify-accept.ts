@@ -8,9 +8,9 @@
  * out: its benchmark is `bearer`. Workers are off: what delivering costs is in the benchmark `notify`.
  *
  * `p99_ms` is the 99th percentile at half of that load, each request counted from the time when it was due; `p99_full_ms`
- * that at full load. Also printed: the same at a tenth and at ten times the users, processor time per request by process,
- * and what Node's own HTTP server reaches here with the same generator when it only parses and answers (`bare_http`): the
- * machine's bound, of which `ratio_bare_http` is our share.
+ * that at full load; `cpu_us_each_half` and `cpu_us_each` are the processor time of a request at both, PostgreSQL's with
+ * it. Also printed: the same at a tenth and at ten times the users, and what Node's own HTTP server reaches here with the
+ * same generator when it only parses and answers (`bare_http`): the machine's bound, of which `ratio_bare_http` is our share.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ const durable = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'm
 
 export async function benchmark(): Promise<BenchmarkResult> {
   const bare = await bareLoad()
-  const results: Array<Load & { readonly halfP99Ms: number }> = []
+  const results: Array<MeasuredLoad & { readonly half: MeasuredLoad }> = []
   for (const users of [mainUsers / 10, mainUsers, mainUsers * 10]) {
     const postgres = await startPostgres({ settings: durable })
     try {
@@ -40,17 +40,14 @@ export async function benchmark(): Promise<BenchmarkResult> {
       await http.listen({ port: 0, host: '127.0.0.1' })
       const { port } = http.server.address() as AddressInfo
       await load(port, users, 2)
-      const before = { us: process.cpuUsage(), postgres: cpuOf(postgres.process.pid) }
-      const result = await load(port, users, seconds)
-      const own = process.cpuUsage(before.us)
-      const postgresMs = cpuOf(postgres.process.pid) - before.postgres
-      console.log(
-        `${String(users).padStart(7)} users: ${Math.round(result.perSecond)}/s, p50 ${result.p50Ms} ms, p99 ${result.p99Ms} ms; ` +
-          `µs each: service ${Math.round((own.user + own.system) / result.count)}, PostgreSQL ${Math.round((postgresMs * 1000) / result.count)}`,
-      )
-      const half = users === mainUsers ? await load(port, users, seconds, result.perSecond / 2) : result
-      results.push({ ...result, halfP99Ms: half.p99Ms })
-      if (users === mainUsers) console.log(`at half load: p50 ${half.p50Ms} ms, p99 ${half.p99Ms} ms`)
+      const result = await measured(postgres.process.pid, () => load(port, users, seconds))
+      console.log(`${String(users).padStart(7)} users: ${Math.round(result.perSecond)}/s, ${row(result)}`)
+      if (users !== mainUsers) results.push({ ...result, half: result })
+      else {
+        const half = await measured(postgres.process.pid, () => load(port, users, seconds, result.perSecond / 2))
+        console.log(`at half load: ${row(half)}`)
+        results.push({ ...result, half })
+      }
       await http.close()
       await notify.stop()
     } finally {
@@ -65,8 +62,10 @@ export async function benchmark(): Promise<BenchmarkResult> {
     ratio: Math.round((main?.perSecond ?? 0) / 100) / 100,
     unit: 'events/s, the peer being the target',
     ratio_bare_http: timesAsMuch(main?.perSecond ?? 0, bare.perSecond),
-    p99_ms: main?.halfP99Ms ?? 0,
+    p99_ms: main?.half.p99Ms ?? 0,
     p99_full_ms: main?.p99Ms ?? 0,
+    cpu_us_each: cpuOfEach(main),
+    cpu_us_each_half: cpuOfEach(main?.half),
     tenth: Math.round(tenth?.perSecond ?? 0),
     tenfold: Math.round(tenfold?.perSecond ?? 0),
     bare_http: Math.round(bare.perSecond),
@@ -95,6 +94,25 @@ interface Load {
   readonly p50Ms: number
   readonly p99Ms: number
 }
+
+/** A load, and the µs of processor time that each request of it cost. */
+interface MeasuredLoad extends Load {
+  readonly serviceUs: number
+  readonly postgresUs: number
+}
+
+async function measured(postgresPid: number | undefined, work: () => Promise<Load>): Promise<MeasuredLoad> {
+  const before = { us: process.cpuUsage(), postgres: cpuOf(postgresPid) }
+  const result = await work()
+  const { user, system } = process.cpuUsage(before.us)
+  const each = (us: number) => Math.round(us / result.count)
+  return { ...result, serviceUs: each(user + system), postgresUs: each((cpuOf(postgresPid) - before.postgres) * 1_000) }
+}
+
+const cpuOfEach = (load: MeasuredLoad | undefined) => (load?.serviceUs ?? 0) + (load?.postgresUs ?? 0)
+
+const row = ({ p50Ms, p99Ms, serviceUs, postgresUs }: MeasuredLoad) =>
+  `p50 ${p50Ms} ms, p99 ${p99Ms} ms; µs each: service ${serviceUs}, PostgreSQL ${postgresUs}`
 
 /** Asks from a process of its own, at a rate or as fast as answers come; throws when any answer was not 202. */
 async function load(port: number, users: number, forSeconds: number, rate = 0): Promise<Load> {

@@ -150,11 +150,16 @@ class Queue<Item, Result> implements Batcher<Item, Result> {
     const { keyOf, maxBatch } = this.#options
     if (!keyOf || this.#runningKeys.size === 0) return this.#waiting.splice(0, maxBatch)
     const batch: Array<Waiting<Item, Result>> = []
-    this.#waiting = this.#waiting.filter((each) => {
-      if (batch.length === maxBatch || this.#runningKeys.has(keyOf(each.item))) return true
-      batch.push(each)
-      return false
-    })
+    const blocked: Array<Waiting<Item, Result>> = []
+    let at = 0
+    for (const each of this.#waiting) {
+      if (batch.length === maxBatch) break
+      const isBlocked = this.#runningKeys.has(keyOf(each.item))
+      if (isBlocked) blocked.push(each)
+      else batch.push(each)
+      at++
+    }
+    this.#waiting = [...blocked, ...this.#waiting.slice(at)]
     return batch
   }
 

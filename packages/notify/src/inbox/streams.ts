@@ -124,11 +124,15 @@ export class InboxStreams {
       try {
         await this.#read(users)
       } catch (error) {
-        // Their readers come again, and read on from where they were.
         this.#options.log.warn({ err: error }, 'changed inboxes could not be read; their streams are ended')
-        for (const userId of users) for (const stream of this.#byUser.get(userId) ?? []) stream.end()
+        this.#endUnread(users)
       }
     }
+  }
+
+  /** Their readers come again, and read on from where they were. */
+  #endUnread(users: readonly string[]): void {
+    for (const userId of users) for (const stream of this.#byUser.get(userId) ?? []) stream.end()
   }
 
   async #read(users: readonly string[]): Promise<void> {
@@ -144,7 +148,10 @@ export class InboxStreams {
     const news = await this.#options.inbox.news(requests, itemsAtOnce)
     for (const { userId, after } of requests) {
       const found = news.get(userId)
-      if (!found) continue
+      if (!found) {
+        this.#endUnread([userId])
+        continue
+      }
       const mine = { ...found, items: this.#options.shown(found.items) }
       const maskedMine = ready(userId).some(({ masked }) => masked)
         ? { ...found, items: await this.#options.masked(found.items) }

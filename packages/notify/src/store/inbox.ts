@@ -66,7 +66,10 @@ export interface Inbox {
     choice: InboxChoice,
     now: number,
   ): Promise<{ readonly changed: readonly string[]; readonly counts: InboxCounts }>
-  /** Up to `limit` changes of each inbox after a number; none where that is left out. */
+  /**
+   * Up to `limit` changes of each inbox after a number; none where that is left out. Users whose bucket cannot be read now
+   * are missing.
+   */
   news(
     requests: ReadonlyArray<{ readonly userId: string; readonly after?: number }>,
     limit: number,

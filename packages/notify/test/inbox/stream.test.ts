@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { Writable } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { createMetrics, type Database, openPostgres, Secret, silentLog } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
@@ -175,6 +175,40 @@ test('an idle stream sends heartbeats', async (t) => {
   const stream = await s.stream()
   while (stream.beats() < 3) await new Promise(setImmediate)
   assert.equal(stream.events.length, 1)
+})
+
+test('where the inbox of one user cannot be read, the streams of that user alone end', async (t) => {
+  const s = await setup({ database: await embeddedDatabase() })
+  const { inbox } = s.store
+  const streams = new InboxStreams({
+    inbox: {
+      ...inbox,
+      news: (requests, limit) =>
+        inbox.news(
+          requests.filter(({ userId }) => userId !== 'bob'),
+          limit,
+        ),
+    },
+    masked: (items) => items,
+    shown: (items) => items,
+    rules: inboxStreams,
+    log: silentLog,
+    metrics: createNotifyMetrics(createMetrics()),
+  })
+  t.after(async () => {
+    await streams.close()
+    await s.close()
+  })
+  const open = (userId: string) => {
+    const response = new PassThrough()
+    streams.open({ userId, after: 0, response: response as unknown as ServerResponse, lifeMs: 60_000, masked: false })
+    return response
+  }
+  const [alices, bobs] = [open('alice'), open('bob')]
+  await once(bobs.resume(), 'end')
+  await s.store.inbox.put([item()])
+  while (!String((await once(alices, 'data'))[0]).includes('"total":1'));
+  assert.equal(alices.writableEnded, false)
 })
 
 test('a reader that stops reading is disconnected and does not delay the others', async (t) => {

@@ -1,8 +1,9 @@
 import type { Database } from '@gatehouse/kit'
 import type { Channel } from '../../model/channel.ts'
-import type { BucketErrors, ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
+import type { ClaimedDelivery, ClaimKey, Deliveries, MarkedCall } from '../../store/store.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp } from '../sql/columns.ts'
+import { inGroups } from '../sql/in-groups.ts'
 import { keyOf, queryQueue } from '../sql/plans.ts'
 import type { Claimer } from './claim/claim.ts'
 import { placeAt } from './claim/claim-marks.ts'
@@ -52,31 +53,6 @@ export function postgresDeliveries(
     report: (reports, now, onFresh) =>
       applyReports(database, reports, { buckets, now, streaming: options.streaming, ...(onFresh && { onFresh }) }),
   }
-}
-
-/** How many buckets are written at once where each needs a transaction of its own. */
-const concurrentBuckets = 4
-
-/**
- * Runs work for groups of items. Where each is of one bucket, a group that fails stops no other; where all buckets are in
- * one group its error is the caller's.
- */
-async function inGroups<Group extends { readonly scope: BucketScope }, Result>(
-  groups: readonly Group[],
-  work: (group: Group) => Promise<Result>,
-): Promise<{ readonly results: Result[]; readonly failed: BucketErrors }> {
-  const results: Result[] = []
-  const failed = new Map<number, unknown>()
-  for (let first = 0; first < groups.length; first += concurrentBuckets) {
-    const some = groups.slice(first, first + concurrentBuckets)
-    for (const [index, settled] of (await Promise.allSettled(some.map(work))).entries()) {
-      const bucket = some[index]?.scope.bucket
-      if (settled.status === 'fulfilled') results.push(settled.value)
-      else if (bucket === undefined) throw settled.reason
-      else failed.set(bucket, settled.reason)
-    }
-  }
-  return { results, failed }
 }
 
 interface ReleasedRow {

@@ -6,6 +6,7 @@ import { queries } from '../queries/index.ts'
 import type { Statement } from '../sql/at-once.ts'
 import { type BucketScope, type Buckets, bucketsOfUsers, groupByBucket, nameFor, textFor } from '../sql/buckets.ts'
 import { columns, timestamp, withoutNulls } from '../sql/columns.ts'
+import { inGroups } from '../sql/in-groups.ts'
 import { byIndexes, customPlan } from '../sql/plans.ts'
 import { changeInbox } from './inbox-change.ts'
 import { type CountRow, countsOf, emptyInbox, inboxChannel, openInboxes } from './inbox-count.ts'
@@ -54,10 +55,9 @@ export function postgresInbox(database: Database, layout: Buckets, notifier: Not
       return done
     },
     async news(requests, limit) {
-      const found = new Map<string, InboxNews>()
-      for (const { scope, items } of groupByBucket(layout, requests, bucketOf))
-        for (const [userId, news] of await readNews(database, scope, items, limit)) found.set(userId, news)
-      return found
+      const groups = groupByBucket(layout, requests, bucketOf)
+      const { results } = await inGroups(groups, ({ scope, items }) => readNews(database, scope, items, limit))
+      return new Map(results.flatMap((news) => [...news]))
     },
     listen(changed, missed) {
       const onChange = (payload: string) => {

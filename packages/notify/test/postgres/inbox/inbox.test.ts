@@ -3,8 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import type { Database } from '@gatehouse/kit'
 import { testWith } from '@gatehouse/testing'
 import fc from 'fast-check'
-import { deliveryIdOf, newId } from '../../../src/model/id.ts'
+import { bucketOfUser, deliveryIdOf, newId } from '../../../src/model/id.ts'
 import { inboxChanges } from '../../../src/model/notification/inbox-change.ts'
+import { postgresInbox } from '../../../src/postgres/inbox/inbox.ts'
 import type { Inbox, InboxCounts, NotifyStore } from '../../../src/store/store.ts'
 import { notifyDatabase } from '../../support/engine/database.ts'
 import {
@@ -252,4 +253,22 @@ describe('inboxes on PostgreSQL', () => {
     await agrees(database, inbox)
     await database.close()
   })
+})
+
+test('news of users whose bucket cannot be read are missing, those of all others are there', async (t) => {
+  const database = await notifyDatabase()
+  t.after(() => database.close())
+  await migrateNotify(database, { buckets: 8 })
+  const users = Array.from({ length: 6 }, (_, n) => `user-${n}`)
+  const failing = bucketOfUser('user-0', 8)
+  const readable = users.filter((user) => bucketOfUser(user, 8) !== failing)
+  const failingStatements = { query: () => Promise.reject(new Error('the node is away')) }
+  const ofBuckets = ([bucket]: readonly number[]) => (bucket === failing ? failingStatements : database)
+  const spread: Database = Object.assign(Object.create(database), { ofBuckets })
+  const inbox = postgresInbox(spread, { count: 8, distributed: true }, { publish: () => {} })
+  const news = await inbox.news(
+    users.map((userId) => ({ userId, after: 0 })),
+    10,
+  )
+  assert.deepEqual([...news.keys()].sort(), readable)
 })

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { Client } from '../model/client.ts'
-import { type RevocationTimes, revokedBefore } from '../model/grants/revocation-times.ts'
+import { commitMarginMs, type RevocationTimes, revokedBefore } from '../model/grants/revocation-times.ts'
 import type { ClientPolicy } from '../model/limit-settings.ts'
 import {
   type ClientFilter,
@@ -13,7 +13,7 @@ import {
 } from '../store/index.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type ClientRow, clientOf, prefixPattern } from './rows.ts'
-import { appendRevocations } from './tokens/revocations.ts'
+import { appendRevocations, lockRevocations } from './tokens/revocations.ts'
 import { reserveSubject } from './users/subjects.ts'
 
 const select = `SELECT client.id, plan, secret_hashes, retiring_secret_hashes, retiring_until, metadata, created_at, updated_at, last_used_at
@@ -67,8 +67,8 @@ export class PostgresClients implements Clients {
 
   remove(
     id: string,
-    { forgottenAt, expected }: ClientRemoval,
-    end: RevocationTimes,
+    { cachedMs, expected }: ClientRemoval,
+    times: () => RevocationTimes,
   ): Promise<'changed' | 'missing' | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const state = expected === undefined ? 'current' : await lockClient(tx, id, expected)
@@ -77,7 +77,11 @@ export class PostgresClients implements Clients {
       if (rowCount === 0) return 'missing'
       await tx.query('DELETE FROM identity.access_token WHERE client_id = $1', [id])
       await tx.query('DELETE FROM identity.api_key WHERE owner = $1', [id])
-      await appendRevocations(tx, [{ client: id, before: revokedBefore(forgottenAt) }], end)
+      // The time is read after every wait: until the commit, and while it is cached, the client gets tokens.
+      await lockRevocations(tx)
+      const end = times()
+      const before = revokedBefore(end.now + commitMarginMs + cachedMs)
+      await appendRevocations(tx, [{ client: id, before }], end)
       return 'changed'
     })
   }

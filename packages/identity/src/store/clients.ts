@@ -63,16 +63,17 @@ export interface Clients {
   /** Updates a client whose registration and plan are still those `expected`. */
   update(client: NewClient, expected: ExpectedClient, now: number): Promise<'changed' | 'missing' | 'outdated'>
   /**
-   * Deletes the client and everything under it, and adds it to the revocation feed. Until `forgottenAt` another process
-   * may still cache the client and issue tokens to it. Where a registration is expected, only while it is that.
+   * Deletes the client and everything under it, and adds it to the revocation feed. Its access tokens are revoked until
+   * the deletion is stored and no process caches the client: the time is read after every wait. Where a registration is
+   * expected, only while it is that.
    */
-  remove(id: string, removal: ClientRemoval, end: RevocationTimes): Promise<'changed' | 'missing' | 'outdated'>
+  remove(id: string, removal: ClientRemoval, times: () => RevocationTimes): Promise<'changed' | 'missing' | 'outdated'>
 }
 
 /** The end of a client. */
 export interface ClientRemoval {
-  /** Unix milliseconds. */
-  readonly forgottenAt: number
+  /** How long another process may still cache the client and issue tokens to it, in milliseconds. */
+  readonly cachedMs: number
   readonly expected: ExpectedClient | undefined
 }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { type Database, type ManualClock, manualClock } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
+import { clientCacheMs } from '../../src/clients/cache.ts'
 import { managementRoles, scopesOfRoles } from '../../src/model/management-roles.ts'
 import { migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { IdentityStore } from '../../src/store/index.ts'
@@ -96,6 +98,20 @@ describe('a change that waits for others and for its commit', () => {
       await end()
       assert.deepEqual([await isRevoked(user, grant), await isRevoked(user, grant, 600_000)], [true, true])
     })
+
+  test('revokes every token of a deleted client that was issued until other processes forgot it', async () => {
+    await manage('POST', 'clients', {
+      client_id: 'robot',
+      grant_types: ['client_credentials'],
+      scopes: ['read:orders'],
+    })
+    await manage('DELETE', 'clients/robot')
+    const isRevokedAfter = (ms: number) => {
+      const issuedAt = Math.floor((slow.committedAt() + ms) / 1000)
+      return store.revocations.isRevoked({ grantId: randomUUID(), subject: 'robot', clientId: 'robot', issuedAt })
+    }
+    assert.deepEqual([await isRevokedAfter(clientCacheMs), await isRevokedAfter(clientCacheMs + 6_000)], [true, false])
+  })
 
   test('revokes nothing where a user keeps the management roles', async () => {
     await manage('POST', 'users', { id: 'kept', password, roles: [...roles, 'editor'] })

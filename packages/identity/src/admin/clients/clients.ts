@@ -190,9 +190,9 @@ export async function deleteClient(context: AdminContext, by: Authority, id: str
   requireNotBuiltIn(context, id)
   requireMatch(ifMatch, entityTagOf(formatClient(client)))
   await auditChange(context, by, { action: 'clients.delete', target: target(id), before: await auditedMembers(client) })
-  const end = revocationTimes(context)
   const expected = ifMatch === undefined ? undefined : registrationOf(client)
-  const result = await context.store.clients.remove(id, { forgottenAt: end.now + clientCacheMs, expected }, end)
+  const removal = { cachedMs: clientCacheMs, expected }
+  const result = await context.store.clients.remove(id, removal, () => revocationTimes(context))
   if (result === 'missing') throw notFound()
   if (result === 'outdated') throw preconditionFailed(entityTagOf(await readClient(context, id)))
   context.clients.forget(id)

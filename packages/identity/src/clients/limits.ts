@@ -10,7 +10,7 @@ import { OAuthError } from '../oauth/error.ts'
  */
 export async function enforceClientLimit(
   { limit }: Pick<ClientAuthenticationContext, 'limit'>,
-  endpoint: 'introspect' | 'revoke' | 'par',
+  endpoint: 'introspect' | 'revoke' | 'par' | 'device',
   client: Client,
   { ip: address }: FastifyRequest,
 ): Promise<void> {

@@ -66,6 +66,8 @@ export type AttemptLimitName =
   | 'revoke-address'
   | 'par-client'
   | 'par-address'
+  | 'device-client'
+  | 'device-address'
 
 /** How many attempts in how many seconds, counted by what. */
 interface AttemptLimit {
@@ -125,6 +127,8 @@ export const attemptLimitPolicies: Readonly<Record<AttemptLimitName, AttemptLimi
   'revoke-address': { limit: 300, windowSeconds: 60, by: ['address'], failureMode: 'local' },
   'par-client': { limit: 60_000, windowSeconds: 60, by: ['client'], failureMode: 'local' },
   'par-address': { limit: 300, windowSeconds: 60, by: ['address'], failureMode: 'local' },
+  'device-client': { limit: 60_000, windowSeconds: 60, by: ['client'], failureMode: 'local' },
+  'device-address': { limit: 300, windowSeconds: 60, by: ['address'], failureMode: 'local' },
 }
 
 /** Allows everything: the default without a limiter. */

@@ -1,6 +1,7 @@
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../clients/authentication.ts'
+import { enforceClientLimit } from '../clients/limits.ts'
 import type { DeviceAuthorizationContext } from '../context/features.ts'
 import { allowOrigin } from '../http/cors.ts'
 import { formParameters } from '../http/oauth-route.ts'
@@ -33,6 +34,7 @@ export function deviceAuthorizationEndpoint(context: DeviceAuthorizationContext)
     const parameters = formParameters(request)
     const client = await authenticateClient(context, request, parameters)
     allowOrigin(request, reply, client)
+    await enforceClientLimit(context, 'device', client, request)
     if (!client.grantTypes.includes(deviceGrant)) {
       throw new OAuthError('unauthorized_client', 'the client is not registered for the device_code grant')
     }

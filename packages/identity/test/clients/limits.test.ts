@@ -7,13 +7,19 @@ import { clients } from '../support/journey.ts'
 import { responseOf, service, setup } from '../support/setup.ts'
 
 const other = { client_id: 'other', client_secret: 'other-secret-0123456789abc', scopes: ['read:users'] }
+const hubClient = {
+  client_id: 'hub',
+  client_secret: 'hub-secret-0123456789abcdef',
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code' as const],
+  scopes: ['read:users'],
+}
 const grant = { grant_type: 'client_credentials' }
 const [here, there] = ['192.0.2.1', '192.0.2.2']
 
 async function setupLimits(smaller: Partial<Record<AttemptLimitName, number>>) {
   const clock = manualClock()
   const running = await setup({
-    declared: { clients: [...clients, service, other] },
+    declared: { clients: [...clients, service, other, hubClient] },
     clock,
     ...attemptLimits(smaller, clock),
   })
@@ -28,7 +34,10 @@ async function setupLimits(smaller: Partial<Record<AttemptLimitName, number>>) {
   }
 }
 
-const right = ({ client_id, client_secret }: typeof other) => ({ client_id, client_secret })
+const right = ({ client_id, client_secret }: Pick<typeof other, 'client_id' | 'client_secret'>) => ({
+  client_id,
+  client_secret,
+})
 const wrong = { client_id: 'service', client_secret: 'a guess' }
 
 for (const path of ['/token', '/par', '/introspect', '/revoke', '/device_authorization'])
@@ -91,4 +100,19 @@ test('pushed requests are limited per address for public clients, per client for
   const { client_id = '', client_secret = '' } = clients[0] ?? {}
   const web = () => push({ client_id, client_secret }, 'https://app.example/callback', here)
   assert.deepEqual([await web(), await web(), await web(), await web()], [201, 201, 201, 429])
+})
+
+test('device requests are limited per address for public clients, per client for others', async () => {
+  await using it = await setupLimits({ 'device-address': 2, 'device-client': 3 })
+  const begin = async (credentials: Record<string, string>, address: string) => {
+    const { status, headers } = await it.post('/device_authorization', credentials, address)
+    assert.equal(Number(headers['retry-after']) > 0, status === 429)
+    return status
+  }
+  const tv = (address: string) => begin({ client_id: 'tv' }, address)
+  assert.deepEqual([await tv(here), await tv(here), await tv(here), await tv(there)], [200, 200, 429, 200])
+  const hub = (address: string) => begin(right(hubClient), address)
+  assert.deepEqual([await hub(here), await hub(there), await hub(here), await hub(there)], [200, 200, 200, 429])
+  it.clock.advance(120_000)
+  assert.deepEqual([await tv(here), await hub(here)], [200, 200])
 })

@@ -24,6 +24,8 @@ export interface AccessTokenInfo {
 type VerifyContext = Pick<TokenContext, 'issuer' | 'keys' | 'store' | 'clock'>
 
 const maxTokenLength = 8_192
+/** How far the clock of the process that issued a token may be ahead, in seconds: what resource servers allow too. */
+const clockTolerance = 30
 const opaqueToken = /^at_[\w-]{43}$/
 
 /**
@@ -59,10 +61,13 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
         typ: 'at+jwt',
         issuer,
         currentDate: new Date(clock.now()),
+        clockTolerance,
         requiredClaims: ['sub', 'aud', 'exp', 'iat', 'client_id', 'grant_id'],
       },
     )
     const { sub, aud, exp, iat, jti, client_id, grant_id, scope, roles, auth_time, acr, org_id, org_roles } = payload
+    // The tolerance is for `nbf`: it must not lengthen the life of a token.
+    if (exp === undefined || exp * 1000 <= clock.now()) return undefined
     return {
       subject: String(sub),
       clientId: String(client_id),
@@ -78,7 +83,7 @@ async function verifyJwt({ issuer, keys, clock }: VerifyContext, token: string):
         ? { organization: { id: org_id, roles: [org_roles ?? []].flat().map(String) } }
         : {}),
       issuedAt: iat ?? 0,
-      expiresAt: exp ?? 0,
+      expiresAt: exp,
       tokenId: jti,
     }
   } catch {

@@ -30,6 +30,11 @@ export interface RevocationsOptions {
   readonly read: ReadRevocations
   /** Default: the system clock. */
   readonly clock?: Clock
+  /**
+   * A clock that nobody sets, in milliseconds since any moment: a revocation is not dropped before it has been kept for
+   * its time by this clock too. Default: `performance.now()`.
+   */
+  readonly steadyClock?: Clock
   /** Reports whether the feed can be read. */
   readonly observer?: BearerObserver
   /**
@@ -51,6 +56,8 @@ export interface Revocations extends RevocationList {
 const periodMs = 1_000
 const defaultKeepForSeconds = 3_660
 const maxPagesPerPoll = 1_000
+
+const defaultSteadyClock: Clock = { now: () => performance.now() }
 
 const timer: StartInterval = (ms, tick) => {
   const interval = setInterval(tick, ms)
@@ -76,6 +83,7 @@ export function createRevocations(options: RevocationsOptions): Revocations {
 class RevocationFeed implements Revocations {
   readonly #read: ReadRevocations
   readonly #clock: Clock
+  readonly #steadyClock: Clock
   readonly #observer: BearerObserver
   readonly #revoked: RevokedTokens
   #after: string | undefined
@@ -85,6 +93,7 @@ class RevocationFeed implements Revocations {
   constructor(options: RevocationsOptions) {
     this.#read = options.read
     this.#clock = options.clock ?? systemClock
+    this.#steadyClock = options.steadyClock ?? defaultSteadyClock
     this.#observer = options.observer ?? {}
     this.#revoked = new RevokedTokens((options.keepForSeconds ?? defaultKeepForSeconds) * 1000)
     this.#readAt = this.#clock.now()
@@ -131,7 +140,7 @@ class RevocationFeed implements Revocations {
         this.#after = undefined
         continue
       }
-      unknown += this.#revoked.add(page.revocations, this.#clock.now())
+      unknown += this.#revoked.add(page.revocations, { now: this.#clock.now(), steady: this.#steadyClock.now() })
       count += page.revocations.length
       this.#after = page.next
       if (page.revocations.length === 0 || page.next === before) break

@@ -1,14 +1,21 @@
 import type { Caller } from '../core/caller.ts'
 
+/** A time in milliseconds: by the clock that tokens expire by, and by a steady one, which nobody sets. */
+export interface Moment {
+  readonly now: number
+  readonly steady: number
+}
+
 interface RevokedBefore {
   readonly before: number
-  readonly forgetAt: number
+  readonly forgetAt: Moment
 }
 
 /**
  * The revoked tokens: those of a grant, those issued to a subject or client before some second, or those that a key
- * signed. An entry is dropped when every token that it covers has expired; a key never is, since its private part can
- * sign tokens of any age.
+ * signed. An entry is dropped when every token that it covers has expired by both clocks: the settable one may be ahead
+ * for a moment only, and when it is set back, tokens issued before live longer than the steady one says. A key is never
+ * dropped, since its private part can sign tokens of any age.
  */
 export class RevokedTokens {
   readonly #keepMs: number
@@ -35,14 +42,15 @@ export class RevokedTokens {
   }
 
   /** Adds entries of a feed. Returns how many are of an unknown form. */
-  add(revocations: readonly object[], now: number): number {
+  add(revocations: readonly object[], at: Moment): number {
+    const forgetAt = { now: at.now + this.#keepMs, steady: at.steady + this.#keepMs }
     let unknown = 0
-    for (const revocation of revocations) if (!this.#addOne(revocation, now + this.#keepMs)) unknown += 1
-    for (const revoked of [this.#grants, this.#subjects, this.#clients]) forgetOld(revoked, now)
+    for (const revocation of revocations) if (!this.#addOne(revocation, forgetAt)) unknown += 1
+    for (const revoked of [this.#grants, this.#subjects, this.#clients]) forgetOld(revoked, at)
     return unknown
   }
 
-  #addOne(revocation: object, forgetAt: number): boolean {
+  #addOne(revocation: object, forgetAt: Moment): boolean {
     if (hasText(revocation, 'grant')) {
       remember(this.#grants, revocation.grant, Number.POSITIVE_INFINITY, forgetAt)
       return true
@@ -66,15 +74,15 @@ function wasIssuedBefore(caller: Caller, since: RevokedBefore | undefined): bool
 }
 
 /** The latest `before` counts. The entry is set again, so that the map's order is the order of removal. */
-function remember(revoked: Map<string, RevokedBefore>, id: string, before: number, forgetAt: number): void {
+function remember(revoked: Map<string, RevokedBefore>, id: string, before: number, forgetAt: Moment): void {
   const known = revoked.get(id)
   revoked.delete(id)
   revoked.set(id, { before: Math.max(before, known?.before ?? before), forgetAt })
 }
 
-function forgetOld(revoked: Map<string, RevokedBefore>, now: number): void {
+function forgetOld(revoked: Map<string, RevokedBefore>, { now, steady }: Moment): void {
   for (const [id, { forgetAt }] of revoked) {
-    if (forgetAt > now) return
+    if (forgetAt.now > now || forgetAt.steady > steady) return
     revoked.delete(id)
   }
 }

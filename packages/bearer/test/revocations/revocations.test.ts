@@ -19,7 +19,7 @@ async function setupFeed(options: Partial<RevocationsOptions> = {}) {
     return { revocations, next: `${from + revocations.length}` }
   }
   const observer = { revocationsFailed: (failed: { staleMs: number }) => alarms.push(failed.staleMs) }
-  const revocations = createRevocations({ read, clock, observer, ...options })
+  const revocations = createRevocations({ read, clock, steadyClock: clock, observer, ...options })
   const issuer = await setup({ revocations, clock })
   await issuer.bearer.prefetch()
   const subjectOf = async (header: string) => (await issuer.bearer.authenticate(header)).subject
@@ -110,6 +110,31 @@ test('revocations are dropped when every token that they cover has expired', asy
   clock.advance(1)
   await revocations.poll()
   assert.equal(await subjectOf(`Bearer ${await token()}`), 'alice')
+})
+
+test('a clock that jumps two hours ahead and back makes no revoked token valid again', async () => {
+  const { feed, clock, revocations, subjectOf, token } = await setupFeed({ steadyClock: { now: () => 0 } })
+  const header = `Bearer ${await token()}`
+  feed.push({ grant: 'grant-1' })
+  await revocations.poll()
+  for (const hours of [2, -2]) {
+    clock.advance(hours * 3_600_000)
+    await revocations.poll()
+  }
+  await assert.rejects(subjectOf(header), revoked)
+})
+
+test('a token issued while the clock was ahead stays revoked until it expires', async () => {
+  const steadyClock = manualClock(0)
+  const { feed, clock, revocations, subjectOf, token } = await setupFeed({ steadyClock, keepForSeconds: 60 })
+  const header = `Bearer ${await token({ iat: clock.now() / 1000, exp: clock.now() / 1000 + 3_660 })}`
+  clock.advance(3_600_000)
+  feed.push({ grant: 'grant-1' })
+  await revocations.poll()
+  clock.advance(-3_600_000)
+  steadyClock.advance(60_000)
+  await revocations.poll()
+  await assert.rejects(subjectOf(header), revoked)
 })
 
 test('start polls at once and then every second, one poll at a time, until stopped', async () => {

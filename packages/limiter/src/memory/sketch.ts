@@ -40,11 +40,13 @@ export class Sketch {
     return slidingWindow.admits({ limit, windowMs }, prev, cur + cost, windowMs - elapsedMs(now, windowMs))
   }
 
+  /** As in `WindowColumn`, a clock that moved back by more than a window takes the counts with it. */
   #advanceTo(now: number): void {
     const index = windowIndex(now, this.#windowMs)
-    if (index <= this.#index) return
     const behind = index - this.#index
+    if (behind === 0 || behind === -1) return
     this.#index = index
+    if (behind < 0) return
     ;[this.#prev, this.#cur] = [this.#cur, this.#prev]
     this.#cur.fill(0)
     if (behind > 1) this.#prev.fill(0)

@@ -122,7 +122,10 @@ export class WindowColumn implements CounterColumn {
     return now - this.#startMs
   }
 
-  /** Moves a slot's counts to that window, and returns their place. A clock that moved back changes nothing. */
+  /**
+   * Moves a slot's counts to that window, and returns their place. After the clock moved back they stay in the next
+   * window; from a later one they are moved, so that they fade from now on.
+   */
   #advanceSlot(slot: number): number {
     const { cells } = this.#block
     const at = this.#placeOf(slot)
@@ -130,7 +133,10 @@ export class WindowColumn implements CounterColumn {
     if (behind === 0) return at
     if (behind === 1) cells[at + 1] = cells[at + 2] ?? 0
     else if (behind > 1) cells[at + 1] = 0
-    else if (cells[at + 1] !== 0 || cells[at + 2] !== 0) return at
+    else if (cells[at + 1] !== 0 || cells[at + 2] !== 0) {
+      if (behind < -1) cells[at] = this.#index
+      return at
+    }
     cells[at] = this.#index
     cells[at + 2] = 0
     return at

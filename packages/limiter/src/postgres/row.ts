@@ -14,6 +14,7 @@ export interface Row {
 
 /** The two counters of a rule at a time, to which the row is advanced. */
 export function countersOf(rule: CountedRule, row: Row, now: number): [a: number, b: number] {
+  leaveFuture(rule, row, now)
   if (rule.algorithm === 'token-bucket') {
     if (row.at === null) return [rule.limit, now]
     return [tokenBucket.refill(rule, row.current, row.at, now), Math.max(row.at, now)]
@@ -62,7 +63,21 @@ export function clearRow(row: Row, now: number): void {
   row.keptUntil = now
 }
 
-/** A clock that moved back stays in the window it had reached. */
+/**
+ * Brings back a row that is more than a window ahead, or longer than its bucket takes to fill. It was counted before
+ * the clock moved back, and fades from now on. It is written even if the check is rejected, or each check would keep it
+ * from fading.
+ */
+function leaveFuture(rule: CountedRule, row: Row, now: number): void {
+  if (row.at === null) return
+  const isBucket = rule.algorithm === 'token-bucket'
+  const present = isBucket ? now : windowIndex(now, rule.windowMs)
+  if (row.at - present <= (isBucket ? rule.windowMs : 1)) return
+  row.at = present
+  row.keptUntil = now + rule.expiryMs
+}
+
+/** A clock that moved back stays in the next window. */
 function advanceWindow(row: Row, index: number): void {
   if (row.at !== null && row.at >= index) return
   row.previous = row.at === index - 1 ? row.current : 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definePolicy, memoryStore } from '@gatehouse/limiter'
+import { definePolicy, type MemoryStore, memoryStore } from '@gatehouse/limiter'
 
 const start = Date.UTC(2026, 0, 1)
 const policy = definePolicy('p', [{ name: 'r', limit: 3, windowMs: 60_000 }])
@@ -44,6 +44,54 @@ test('a clock that moves back neither unblocks an identifier nor loses its count
   for (let i = 0; i < 3; i++) store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_000 })
   assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 30_000 }).allowed)
   assert(!store.acquire({ policy, identifier: person(1), cost: 1, now: start + 60_500 }).allowed)
+})
+
+const minuteMs = 60_000
+const tenAMinute = [
+  definePolicy('sliding', [{ name: 'sliding', limit: 10, windowMs: minuteMs }]),
+  definePolicy('fixed', [{ name: 'fixed', algorithm: 'fixed-window', limit: 10, windowMs: minuteMs }]),
+  definePolicy('bucket', [{ name: 'bucket', algorithm: 'token-bucket', limit: 10, refillPerSecond: 1 / 6 }]),
+]
+for (const policy of tenAMinute) {
+  const allows = (store: MemoryStore, cost: number, now: number) =>
+    store.acquire({ policy, identifier: person(1), cost, now }).allowed
+
+  test(`a clock that goes back an hour limits nobody until it catches up: ${policy.name}`, () => {
+    const store = memoryStore()
+    assert(allows(store, 1, start + 60 * minuteMs))
+    for (let i = 0; i < 116; i++) assert(allows(store, 1, start + (i * minuteMs) / 2), `request ${i}`)
+  })
+
+  test(`a clock that goes back an hour unblocks nobody at once: ${policy.name}`, () => {
+    const store = memoryStore()
+    assert(allows(store, 10, start + 60 * minuteMs))
+    for (const elapsedMs of [0, 100, 1_000]) assert(!allows(store, 1, start + elapsedMs))
+    assert(allows(store, 10, start + 2 * minuteMs))
+  })
+}
+
+test('a clock that goes back an hour limits nobody in the sketch until it catches up', () => {
+  const store = memoryStore({ maxKeys: 1 })
+  const allows = (id: string, cost: number, now: number) =>
+    store.acquire({ policy, identifier: person(id), cost, now }).allowed
+  const ahead = start + 60 * minuteMs
+  while (allows('blocked', 1, ahead));
+  assert(allows('new', 3, ahead))
+  assert(!allows('new', 1, start))
+  for (let minute = 0; minute < 50; minute++) {
+    while (allows('blocked', 1, start + minute * minuteMs));
+    if (minute > 1) assert(allows('new', 1, start + minute * minuteMs), `minute ${minute}`)
+  }
+})
+
+test('an identifier counted by a clock an hour ahead is removed once its counts have faded', () => {
+  for (const policy of tenAMinute) {
+    const store = memoryStore()
+    store.acquire({ policy, identifier: person(0), cost: 10, now: start + 60 * minuteMs })
+    for (let i = 1; i < 5; i++)
+      store.acquire({ policy, identifier: person(i), cost: 1, now: start + i * 10 * minuteMs })
+    assert.equal(store.size, 1, policy.name)
+  }
 })
 
 /** A bucket of one family, whatever its capacity: rules of one name share their counters. */

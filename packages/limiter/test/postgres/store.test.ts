@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { type Database, migrate } from '@gatehouse/kit'
-import { createLimiter, definePolicy, type Limiter } from '@gatehouse/limiter'
+import { createLimiter, definePolicy, type Limiter, type Policy } from '@gatehouse/limiter'
 import { storeConformance } from '@gatehouse/limiter/conformance'
 import { migrations, postgresStore } from '@gatehouse/limiter/postgres'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
@@ -129,6 +129,55 @@ postgresTest('counts are raised in the windows of their time, also by the clock 
     assert.deepEqual(counters, expected[hoursAgo], `${hoursAgo} windows ago`)
   }
   await database.close()
+})
+
+const minuteMs = 60_000
+const tenAMinute = [
+  definePolicy('sliding', [{ name: 'sliding', limit: 10, windowMs: minuteMs }]),
+  definePolicy('fixed', [{ name: 'fixed', algorithm: 'fixed-window', limit: 10, windowMs: minuteMs }]),
+  definePolicy('bucket', [{ name: 'bucket', algorithm: 'token-bucket', limit: 10, refillPerSecond: 1 / 6 }]),
+]
+
+/** A store whose clock the test moves, and whether it admits a request. */
+async function setupClock(policy: Policy) {
+  const database = await openDatabase()
+  const store = postgresStore(database, { clock: 'limiter' })
+  return {
+    database,
+    allows: async (cost: number, now: number) =>
+      (await store.acquire({ policy, identifier: alice, cost, now })).allowed,
+    [Symbol.asyncDispose]: () => database.close(),
+  }
+}
+
+for (const policy of tenAMinute) {
+  postgresTest(`a clock that goes back an hour limits nobody until it catches up: ${policy.name}`, async () => {
+    await using bench = await setupClock(policy)
+    const start = Date.now()
+    assert.ok(await bench.allows(1, start + 60 * minuteMs))
+    for (let i = 0; i < 116; i++) assert.ok(await bench.allows(1, start + (i * minuteMs) / 2), `request ${i}`)
+  })
+
+  postgresTest(`a clock that goes back an hour unblocks nobody at once: ${policy.name}`, async () => {
+    await using bench = await setupClock(policy)
+    const start = Math.floor(Date.now() / minuteMs) * minuteMs
+    assert.ok(await bench.allows(10, start + 60 * minuteMs))
+    for (const elapsedMs of [0, 100, 1_000]) assert.ok(!(await bench.allows(1, start + elapsedMs)))
+    assert.ok(await bench.allows(10, start + 2 * minuteMs))
+  })
+}
+
+postgresTest('a rejected check ends what a row keeps of a clock that was years ahead', async () => {
+  await using bench = await setupClock(login)
+  assert.ok(await bench.allows(10, Date.now() + 3 * 365 * 86_400_000))
+  assert.ok(!(await bench.allows(1, Date.now())))
+  const { rows } = await bench.database.query<{ years: number }>(
+    'SELECT extract(epoch FROM expires_at - now())::float8 / 86400 / 365 AS years FROM limiter.counter WHERE at > 0',
+  )
+  assert.deepEqual(
+    rows.map(({ years }) => Math.floor(years)),
+    [0],
+  )
 })
 
 postgresTest('expired rows are purged, and no others', async () => {

@@ -25,7 +25,8 @@ export class ClientCache {
   find(id: string): Promise<Client | undefined> {
     const now = this.#clock.now()
     const known = this.#entries.get(id)
-    if (known !== undefined && known.until > now) return known.client
+    // A clock that was set back must not prolong what is cached.
+    if (known !== undefined && known.until > now && known.until - now <= clientCacheMs) return known.client
     if (this.#entries.size >= maxEntries) this.#entries.clear()
     const entry: Entry = { client: this.#clients.find(id), until: now + clientCacheMs }
     this.#entries.set(id, entry)

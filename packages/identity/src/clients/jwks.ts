@@ -53,7 +53,12 @@ export class ClientJwks {
 
   #fresh(address: string): JSONWebKeySet | undefined {
     const known = this.#known.get(address)
-    return known !== undefined && this.#clock.now() - known.fetchedAt < rememberedMs ? known.keys : undefined
+    return known !== undefined && this.#passedSince(known.fetchedAt) < rememberedMs ? known.keys : undefined
+  }
+
+  /** In either direction, so that a clock that was set back keeps no keys and stops no fetch for as long. */
+  #passedSince(time: number): number {
+    return Math.abs(this.#clock.now() - time)
   }
 
   /** Joins the fetch in progress; does nothing within 30 seconds of the last one. */
@@ -62,7 +67,7 @@ export class ClientJwks {
     if (fetching !== undefined) return fetching
     const now = this.#clock.now()
     const known = this.#known.get(address)
-    if (known !== undefined && now - known.attemptedAt < spacingMs) return Promise.resolve()
+    if (known !== undefined && this.#passedSince(known.attemptedAt) < spacingMs) return Promise.resolve()
     if (this.#fetching.size >= maxConcurrentFetches)
       return Promise.reject(new Error('too many client key fetches are in progress'))
     const fetched = this.#read(address)

@@ -87,7 +87,9 @@ export class ConnectionList {
   }
 
   #isOld(): boolean {
-    return this.#clock.now() - this.#readAt >= listedMs
+    const age = this.#clock.now() - this.#readAt
+    // Negative once the clock was set back.
+    return age < 0 || age >= listedMs
   }
 
   #current(): readonly Connection[] {

@@ -81,7 +81,7 @@ export class ProviderClients {
   #find(connection: Connection): Cached {
     const known = this.#cached.get(connection.id)
     const now = this.#options.clock.now()
-    if (known?.updatedAt === connection.updatedAt && now - known.madeAt < metadataMs) return known
+    if (known?.updatedAt === connection.updatedAt && Math.abs(now - known.madeAt) < metadataMs) return known
     const configuration = this.#create(connection)
     const cached: Cached = { updatedAt: connection.updatedAt, madeAt: now, configuration }
     this.#cached.set(connection.id, cached)

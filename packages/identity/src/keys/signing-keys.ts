@@ -74,7 +74,7 @@ export class SigningKeys {
   #started = false
   #lastRead: Promise<void> = Promise.resolve()
   #reading: Promise<void> | undefined
-  #rereadAfter = 0
+  #rereadAt = Number.NEGATIVE_INFINITY
   /** Up to when the keys in memory are known to be those that are published. */
   #readAt = 0
 
@@ -117,7 +117,7 @@ export class SigningKeys {
     return this.#compromised.has(kid)
   }
 
-  /** The key that signs now: the newest active one. */
+  /** The key that signs now: the newest active one, or the first to be active if none is yet. */
   getActive(alg: SigningAlgorithm): SigningKey {
     const key = this.#findActive(alg)
     if (key === undefined) throw new Error(`there is no active ${alg} signing key`)
@@ -160,8 +160,8 @@ export class SigningKeys {
     const known = this.getJwks()
     if (kid === undefined || known.keys.some((key) => key.kid === kid)) return known
     const now = this.#options.clock.now()
-    if (this.#reading === undefined && now >= this.#rereadAfter) {
-      this.#rereadAfter = now + rereadEveryMs
+    if (this.#reading === undefined && Math.abs(now - this.#rereadAt) >= rereadEveryMs) {
+      this.#rereadAt = now
       await this.#readOnce()
     }
     await this.#reading
@@ -175,8 +175,8 @@ export class SigningKeys {
     return live.map(({ privateSealed: _, ...key }) => {
       const { kid, alg, activatesAt, expiresAt } = key
       const isActive = this.#findActive(alg)?.kid === kid
-      const state = activatesAt > now ? 'next' : isActive ? 'active' : 'retiring'
-      const successor = live.findLast((other) => other.alg === alg && other.activatesAt > now)
+      const state = isActive ? 'active' : activatesAt > now ? 'next' : 'retiring'
+      const successor = live.findLast((other) => other.alg === alg && other.activatesAt > Math.max(now, activatesAt))
       return {
         ...key,
         state,
@@ -187,14 +187,15 @@ export class SigningKeys {
     })
   }
 
+  /** By a clock behind that of its maker, the only key may not be active yet: it signs, as nothing else can. */
   #findActive(alg: SigningAlgorithm): SigningKey | undefined {
     const now = this.#options.clock.now()
-    for (const stored of this.#listLive(now)) {
-      const privateKey = this.#private.get(stored.kid)
-      if (stored.alg === alg && stored.activatesAt <= now && privateKey !== undefined)
-        return { kid: stored.kid, alg, privateKey, activatesAt: stored.activatesAt }
-    }
-    return undefined
+    const readable = this.#listLive(now).flatMap(({ kid, activatesAt, ...stored }): SigningKey[] => {
+      const privateKey = this.#private.get(kid)
+      return stored.alg === alg && privateKey !== undefined ? [{ kid, alg, privateKey, activatesAt }] : []
+    })
+    const active = readable.find(({ activatesAt }) => activatesAt <= now)
+    return active ?? readable.toSorted((one, other) => one.activatesAt - other.activatesAt)[0]
   }
 
   #listLive(now: number): StoredKey[] {

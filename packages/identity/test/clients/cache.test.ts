@@ -31,6 +31,21 @@ test('concurrent lookups of a client cause one query, and the result is cached f
   assert.equal(store.pending.length, 2)
 })
 
+test('a client is cached no longer when the clock is set back', async () => {
+  const [store, clock] = [slowStore(), manualClock()]
+  const directory = new ClientCache(store, clock)
+  const before = directory.find('web')
+  store.pending[0]?.resolve(named('Before'))
+  await before
+  clock.advance(-3_600_000)
+  const after = directory.find('web')
+  assert.equal(store.pending.length, 2)
+  store.pending[1]?.resolve(named('After'))
+  assert.equal((await after)?.name, 'After')
+  void directory.find('web')
+  assert.equal(store.pending.length, 2, 'it is cached again')
+})
+
 test('a client that changes during its lookup is not cached in its old state', async () => {
   const store = slowStore()
   const directory = new ClientCache(store, manualClock())

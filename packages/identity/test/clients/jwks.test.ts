@@ -70,6 +70,22 @@ test('keys older than five minutes are not used while their URL fails', async (t
   await assert.rejects(keys.get(address), unreachable)
 })
 
+test('keys are fetched again once the clock was set back by more than their age', async (t) => {
+  const { state, clock, keys, address } = await setup(t)
+  await keys.get(address)
+  state.body = JSON.stringify({ keys: [{ kid: 'two' }] })
+  clock.advance(-29_999)
+  assert.equal((await keys.refresh(address)).keys[0]?.kid, 'one')
+  clock.advance(-1)
+  assert.equal((await keys.refresh(address)).keys[0]?.kid, 'two')
+  state.body = JSON.stringify({ keys: [{ kid: 'three' }] })
+  clock.advance(-5 * 60_000 + 1)
+  assert.equal((await keys.get(address)).keys[0]?.kid, 'two')
+  clock.advance(-1)
+  assert.equal((await keys.get(address)).keys[0]?.kid, 'three')
+  assert.equal(state.requests, 3)
+})
+
 for (const body of ['', '[]', 'null', '{"keys":{}}', JSON.stringify({ keys: Array(65).fill({}) }), '<html>']) {
   test(`a response of ${body.slice(0, 20) || 'nothing'} is not a JWK Set`, async (t) => {
     const { state, keys, address } = await setup(t)

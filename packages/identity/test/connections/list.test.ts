@@ -53,6 +53,16 @@ test('what is required is decided by no old list, and by none that could not be 
   assert.equal(await list.hasRequired(), true)
 })
 
+test('what is required is read again once the clock was set back', async () => {
+  const clock = manualClock()
+  let all: Connection[] = []
+  const list = new ConnectionList({ list: async () => all }, clock, silentLog)
+  await list.refresh()
+  all = [connection('own', { organization: 'acme', required: true })]
+  clock.advance(-1)
+  assert.equal(await list.hasRequired(), true)
+})
+
 test('the list is read again in the background, and stays while the store does not answer', async () => {
   const clock = manualClock()
   const read = [Promise.withResolvers<Connection[]>(), Promise.withResolvers<Connection[]>()]

@@ -77,11 +77,14 @@ function wholeLimits(priority: Priority, caps: Caps): Array<readonly [string, nu
 }
 
 function usedAt(counter: Counter | undefined, windowMs: number, now: number): number {
-  return counter && now < counter.since + windowMs ? counter.used : 0
+  return isOpen(counter, windowMs, now) ? counter.used : 0
 }
 
 function oneMore(counter: Counter | undefined, windowMs: number, now: number): Counter {
-  return counter && now < counter.since + windowMs
-    ? { since: counter.since, used: counter.used + 1 }
-    : { since: now, used: 1 }
+  return isOpen(counter, windowMs, now) ? { since: counter.since, used: counter.used + 1 } : { since: now, used: 1 }
+}
+
+/** A window that begins a whole window or more in the future was opened by a clock that was wrong: it counts nothing. */
+export function isOpen(counter: Counter | undefined, windowMs: number, now: number): counter is Counter {
+  return counter !== undefined && Math.abs(now - counter.since) < windowMs
 }

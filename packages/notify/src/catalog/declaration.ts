@@ -15,6 +15,9 @@ const TrackingByChannel = Type.Object(
   { additionalProperties: false, description: 'By channel; those that are left out are as by default' },
 )
 
+/** The greatest number that the database counts events of a type to. */
+const maxRateLimit = 2_147_483_647
+
 /** The settings of an event type, as the configuration file and PUT /v1/event-types/{event} write them. */
 export const EventTypeSettings = Type.Object(
   {
@@ -55,7 +58,11 @@ export const EventTypeSettings = Type.Object(
     rate_limit: Type.Optional(
       Type.Object(
         {
-          limit: Type.Integer({ minimum: 1, description: 'Most events of this type in the span' }),
+          limit: Type.Integer({
+            minimum: 1,
+            maximum: maxRateLimit,
+            description: 'Most events of this type in the span',
+          }),
           per_seconds: Type.Integer({ minimum: 1, maximum: 86_400, description: 'The span in seconds' }),
         },
         { additionalProperties: false, description: 'Holds off floods of this event type' },

@@ -1,4 +1,4 @@
-import { type Clock, type Log, startWorker, type Worker } from '@gatehouse/kit'
+import { type Clock, isUnavailable, type Log, startWorker, type Worker } from '@gatehouse/kit'
 import type { Agenda } from '../agenda/agenda.ts'
 import { type BucketsDone, workOnDue } from '../agenda/pass.ts'
 import type { CatalogKeeper } from '../catalog/catalog.ts'
@@ -23,7 +23,8 @@ export interface ReleaseWorkerOptions {
 
 /**
  * The worker that lets parked events of the topic follow as their type's rate allows: the oldest first, so many a pass.
- * A type that has no rate any more, or is gone, lets all of them go.
+ * A type that has no rate any more, or is gone, lets all of them go. One whose events cannot be released holds up no
+ * other: a bucket backs off only where that is so for all of its types.
  */
 export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
   const { parked, catalog, agenda, apart, options, clock, log, metrics, onReleased } = settings
@@ -33,17 +34,26 @@ export function startReleaseWorker(settings: ReleaseWorkerOptions): Worker {
     if (heads.length === 0) return { done: buckets, more: [] }
     const { eventTypes } = await catalog.current()
     const released = new Set<number>()
+    const sound = new Set<number>()
+    const failed = new Map<number, unknown>()
     // For the next pass: where buckets are apart no survey comes soon that finds what the rate did not allow yet.
     if (apart) agenda.hint(new Set(heads.map(({ bucket }) => bucket)))
     for (const { event, bucket } of heads.sort((a, b) => a.place - b.place)) {
-      const rate = eventTypes.get(event)?.rate
-      const count = await parked.release(bucket, { event, rate }, options.claimSize, clock.now())
+      const type = { event, rate: eventTypes.get(event)?.rate }
+      const count = await parked.release(bucket, type, options.claimSize, clock.now()).catch((err) => {
+        if (isUnavailable(err)) throw err
+        log.error({ err, worker: 'release', event, bucket }, 'parked events of a type failed; those of others go on')
+        failed.set(bucket, err)
+      })
+      if (count === undefined) continue
+      sound.add(bucket)
       if (count === 0) continue
       metrics.released.inc({ event }, count)
       released.add(bucket)
     }
     if (released.size > 0) onReleased([...released])
-    return { done: buckets.filter((bucket) => !released.has(bucket)), more: [...released] }
+    for (const bucket of sound) failed.delete(bucket)
+    return { done: buckets.filter((bucket) => !released.has(bucket)), more: [...released], failed }
   }
   const pass = () => workOnDue({ name: 'release', agenda, now: clock.now(), log, apart, work })
   return startWorker({ name: 'release', log, pass, idleMs: options.idleMs })

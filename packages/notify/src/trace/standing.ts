@@ -1,7 +1,7 @@
 import type { Clock } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { Counters } from '../admission/caps.ts'
+import { type Counters, isOpen } from '../admission/caps.ts'
 import type { Caps, NotifyOptions } from '../config/options.ts'
 import { type Channel, channels } from '../model/channel.ts'
 import { quietUntil } from '../model/delivery/quiet-hours.ts'
@@ -77,12 +77,12 @@ function listCaps(
   ]
   return limits.map(([cap, limit]) => {
     const counter = counters[cap]
-    const isOpen = counter !== undefined && now < counter.since + windowMs
+    const counts = isOpen(counter, windowMs, now)
     return {
       cap,
       limit,
-      used: isOpen ? counter.used : 0,
-      ...(isOpen ? { resets_at: new Date(counter.since + windowMs).toISOString() } : {}),
+      used: counts ? counter.used : 0,
+      ...(counts ? { resets_at: new Date(counter.since + windowMs).toISOString() } : {}),
     }
   })
 }

@@ -36,6 +36,21 @@ test('a channel cap drops that channel alone and starts a new day with its first
   assert.deepEqual(listOutcomes(await submit(s, 'order.shipped', ['sms'])), { sms: 'queued' })
 })
 
+test('a cap whose day begins a day ahead or more does not count, and one before that does', async (t) => {
+  const s = await setupCaps({ total: 1, channels: {}, priorities: {} })
+  t.after(s.close)
+  const now = s.clock.now()
+  const send = async () => listOutcomes(await submit(s, 'order.shipped', ['email'])).email
+  s.clock.set(now + 30 * day)
+  assert.equal(await send(), 'queued')
+  s.clock.set(now)
+  assert.deepEqual([await send(), await send()], ['queued', 'capped'])
+  s.clock.set(now + 1 - day)
+  assert.equal(await send(), 'capped')
+  s.clock.set(now - day)
+  assert.deepEqual([await send(), await send()], ['queued', 'capped'])
+})
+
 test('a notification without a channel left does not count against caps', async (t) => {
   const s = await setupCaps({ total: 2, channels: { sms: 1 }, priorities: {} })
   t.after(s.close)

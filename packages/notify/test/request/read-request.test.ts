@@ -142,6 +142,20 @@ test('a bulk line of an event type over its rate says when to retry', async (t) 
   assert.equal(JSON.parse(String(answer.body).split('\n')[1] ?? '').retry_after, 60)
 })
 
+test('the limit of a rate is at most the greatest that the rates count to', async (t) => {
+  const s = await setupSeeded()
+  t.after(s.close)
+  const greatest = 2_147_483_647
+  const put = (limit: number) =>
+    s.call('PUT', '/v1/event-types/photo.viewed', { channels: ['email'], rate_limit: { limit, per_seconds: 60 } })
+  const { status, body } = await put(greatest + 1)
+  assert.equal(status, 400)
+  assert.equal(body.errors[0].pointer, '/rate_limit/limit')
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: greatest, per_seconds: 60 } })
+  for (let n = 0; n < 2; n++)
+    assert.equal((await s.call('POST', '/v1/notify', { ...shipped, event: 'photo.viewed' })).status, 202)
+})
+
 test('the name of an event type is one line and not the name for all types', async (t) => {
   const s = await setupSeeded()
   t.after(s.close)

@@ -4,8 +4,9 @@ import { createMetrics, type Database, silentLog } from '@gatehouse/kit'
 import { type Server, startNats, testWith } from '@gatehouse/testing'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { bucketOfUser } from '../../src/model/id.ts'
 import { natsTopic } from '../../src/nats/index.ts'
-import { type DatabaseServer, postgresDatabase, startDatabaseServer } from '../support/engine/engine.ts'
+import { type DatabaseServer, postgresDatabase, startDatabaseServer, testBuckets } from '../support/engine/engine.ts'
 import { eventually, type Setup, seedEventType, setup } from '../support/setup.ts'
 import { createManualTopic } from '../support/topic/manual-topic.ts'
 
@@ -125,6 +126,55 @@ test('parked events are released when their type loses its rate, and die if it i
     ({ body }) => body.items.length === 7 - before,
   )
   assert.match(letters.body.items[0].detail, /photo\.viewed/)
+})
+
+test('a type whose parked events cannot be released holds up no other, and follows later', async (t) => {
+  const { topic, deliver } = createManualTopic()
+  const errors: object[] = []
+  const s = await setupLimited({ topic, log: { ...silentLog, error: (about: object) => errors.push(about) } })
+  t.after(s.close)
+  const rate = { limit: 1, per_seconds: span / 1000 }
+  await seedEventType(s, 'photo.shared', { rate_limit: rate })
+  for (let place = 1; place <= 2; place++) await deliver(place, createView(place, { event: 'photo.shared' }))
+  for (let place = 3; place <= 7; place++) await deliver(place, createView(place))
+  await s.database.query(
+    `UPDATE notify.event_type SET settings = jsonb_set(settings, '{rate,limit}', '3000000000')
+      WHERE event = 'photo.shared'`,
+  )
+  await s.call('PUT', '/v1/event-types/order.shipped', { channels: ['in-app'] })
+  s.clock.advance(span)
+  await eventually(
+    () => readNotified(s),
+    (places) => places.length === 4,
+  )
+  const [{ event, bucket } = {}] = await eventually(
+    async () => errors as { event?: string; bucket?: number }[],
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual([event, bucket], ['photo.shared', bucketOfUser('alice', testBuckets)])
+  await s.call('PUT', '/v1/event-types/photo.shared', { channels: ['in-app'], rate_limit: rate })
+  await eventually(
+    () => s.database.query("SELECT 1 FROM notify.notification WHERE event = 'photo.shared'"),
+    ({ rowCount }) => rowCount === 2,
+  )
+})
+
+test('a window of a rate far in the future does not count, and one a little ahead does', async (t) => {
+  const s = await setup({ work: false, options: { caps: { total: 9_999, channels: {}, priorities: {} } } })
+  t.after(s.close)
+  await seedEventType(s, 'photo.viewed', { rate_limit: { limit: 1, per_seconds: span / 1000 } })
+  await seedEventType(s, 'photo.shared', { rate_limit: { limit: 1, per_seconds: 1 } })
+  const now = s.clock.now()
+  const send = async (event: string) => (await s.call('POST', '/v1/notify', createView(1, { event }))).status
+  for (const [aheadMs, event, seen] of [
+    [30 * 86_400_000, 'photo.viewed', [202, 202, 429]],
+    [span - 1_000, 'photo.shared', [202, 429, 429]],
+  ] as const) {
+    s.clock.set(now + aheadMs)
+    const first = await send(event)
+    s.clock.set(now)
+    assert.deepEqual([first, await send(event), await send(event)], seen, event)
+  }
 })
 
 test('parked events of a user are exported, and erased with the user', async (t) => {

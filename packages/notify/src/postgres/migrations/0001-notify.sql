@@ -754,7 +754,8 @@ CREATE INDEX parked_turn ON notify.parked (bucket, event, place, id);
 CREATE INDEX parked_user ON notify.parked (bucket, user_id);
 
 -- Counts against rates that the caller has locked: of each up to `maximums` in a window of `span_ms`. Returns what was
--- granted and when the next window begins.
+-- granted and when the next window begins. A window that begins far in the future was opened by a clock that was wrong:
+-- it counts nothing. One that begins less than a minute ahead counts however short it is: clocks of processes differ.
 CREATE FUNCTION notify.consume_rates(
   events text[], wanted integer[], maximums integer[], span_ms bigint[], at timestamptz)
 RETURNS TABLE (event text, granted integer, next_at timestamptz)
@@ -763,11 +764,15 @@ LANGUAGE sql AS $$
     FROM (
       SELECT r.event, r.span, r.since, r.used, greatest(0, least(r.wanted, r.maximum - r.used)) AS granted
         FROM (
-          SELECT a.event, a.wanted, a.maximum, a.span_ms * interval '1 millisecond' AS span,
-                 CASE WHEN at < k.since + a.span_ms * interval '1 millisecond' THEN k.since ELSE at END AS since,
-                 CASE WHEN at < k.since + a.span_ms * interval '1 millisecond' THEN k.used ELSE 0 END AS used
-            FROM unnest(events, wanted, maximums, span_ms) AS a (event, wanted, maximum, span_ms)
-            JOIN notify.event_rate k ON k.event = a.event) AS r) AS t
+          SELECT w.event, w.wanted, w.maximum, w.span,
+                 CASE WHEN w.is_open THEN w.since ELSE at END AS since,
+                 CASE WHEN w.is_open THEN w.used ELSE 0 END AS used
+            FROM (
+              SELECT a.event, a.wanted, a.maximum, a.span_ms * interval '1 millisecond' AS span, k.since, k.used,
+                     at < k.since + a.span_ms * interval '1 millisecond'
+                       AND at > k.since - greatest(a.span_ms, 60000) * interval '1 millisecond' AS is_open
+                FROM unnest(events, wanted, maximums, span_ms) AS a (event, wanted, maximum, span_ms)
+                JOIN notify.event_rate k ON k.event = a.event) AS w) AS r) AS t
    WHERE e.event = t.event
   RETURNING e.event, t.granted, t.since + t.span
 $$;

@@ -38,6 +38,7 @@ import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification/notification.ts'
 import { AssignedPartitions } from './model/work/partition.ts'
+import { targetsOf } from './plan/message.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
 import { inboxProvider } from './providers/inbox.ts'
@@ -229,7 +230,7 @@ function createEndpointParts(
     reports: createReports({ deliveries, suppressionDays, clock, metrics, onReported }),
     notificationStreams: new NotificationStreams(options.notificationStreams),
     streams: new InboxStreams({ inbox, masked, shown, rules, log, metrics }),
-    choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, clock }),
+    choices: createChoices({ intake, preferences, suppressions, catalog, channelsOff, targetsOf, clock }),
   }
 }
 

@@ -109,7 +109,7 @@ export function postgresNotifyStore(server: Database, options: PostgresNotifyOpt
     stateChanges: postgresStateChanges(database, distributed),
     privacy: postgresPrivacy(database, layout, inboxes),
     recipients: postgresRecipients(database, buckets),
-    preferences: postgresPreferences(database, buckets),
+    preferences: postgresPreferences(database, layout),
     devices: postgresDevices(database, layout),
     shortLinks: postgresShortLinks(database, buckets),
     suppressions: postgresSuppressions(database, layout),

@@ -1,7 +1,7 @@
 import type { Catalog, CatalogKeeper } from '../catalog/catalog.ts'
 import { channels as allChannels, type Channel } from '../model/channel.ts'
 import type { QuietHours } from '../model/delivery/quiet-hours.ts'
-import { all } from '../model/delivery/suppression.ts'
+import { all, suppresses } from '../model/delivery/suppression.ts'
 import type { EventType } from '../model/notification/event-type.ts'
 import { emptyProfile, type Intake, type Preferences, type Profile, type Suppressions } from '../store/store.ts'
 import { allEventTypes, preferenceFor, preferredChannels } from './precedence.ts'
@@ -17,7 +17,7 @@ export interface Choice {
 
 /** What a user has chosen, and may choose. */
 export interface UserChoices {
-  /** Whether the user unsubscribed from everything that is not critical. */
+  /** Whether the user unsubscribed from everything that is not critical, on every channel but the feed. */
   readonly unsubscribed: boolean
   readonly quietHours?: QuietHours
   readonly zoneinfo?: string
@@ -34,7 +34,10 @@ export interface Switches {
 /** A user's own hand in what reaches them: the preference page, the component and the unsubscribe links end here. */
 export interface Choices {
   of(userId: string): Promise<UserChoices>
-  /** Turns channels of an event type on, and all others it could use off. What was unsubscribed and is on, is lifted. */
+  /**
+   * Turns channels of an event type on, and all others it could use off. What was unsubscribed and is on, is lifted; of
+   * what was unsubscribed for every event type, the other event types stay off.
+   */
   choose(userId: string, event: string, on: readonly Channel[]): Promise<void>
   /** Turns some channels of an event type, whatever is done to its others meanwhile. */
   turn(userId: string, event: string, switches: Switches): Promise<void>
@@ -46,6 +49,8 @@ export interface Choices {
   unsubscribeAll(userId: string, unsubscribed: boolean, detail: string): Promise<void>
 }
 
+type TargetsOf = (channel: Channel, userId: string, profile: Profile) => ReadonlyArray<{ readonly address: string }>
+
 /** What reading and changing choices needs. */
 export interface ChoicesOptions {
   readonly intake: Pick<Intake, 'readProfiles'>
@@ -53,6 +58,8 @@ export interface ChoicesOptions {
   readonly suppressions: Suppressions
   readonly catalog: CatalogKeeper
   readonly channelsOff: readonly Channel[]
+  /** Where a channel reaches the user. */
+  readonly targetsOf: TargetsOf
   readonly clock: { now(): number }
 }
 
@@ -62,7 +69,7 @@ const outward: readonly Channel[] = ['email', 'push', 'sms']
 
 /** Creates the reader and writer of users' choices. */
 export function createChoices(options: ChoicesOptions): Choices {
-  const { intake, preferences, suppressions, catalog, channelsOff, clock } = options
+  const { intake, preferences, suppressions, catalog, channelsOff, targetsOf, clock } = options
   const profileOf = async (userId: string) => (await intake.readProfiles([userId])).users.get(userId) ?? emptyProfile
   const offered = (known: Catalog, eventType: EventType) => channelsOf(known, eventType, channelsOff)
   const turn = async (userId: string, event: string, to: (channel: Channel) => boolean | undefined) => {
@@ -71,22 +78,34 @@ export function createChoices(options: ChoicesOptions): Choices {
     if (!eventType) return
     const could = offered(known, eventType)
     const [on, off] = [true, false].map((state) => could.filter((channel) => to(channel) === state))
-    const switches = { on: on ?? [], off: off ?? [], otherwise: eventType.channels }
+    const others = [...known.eventTypes.keys()].filter((each) => each !== event)
+    const switches = {
+      on: on ?? [],
+      off: off ?? [],
+      otherwise: eventType.channels,
+      // a critical event type passes what is unsubscribed: turning it on takes nothing back
+      ...(eventType.priority === 'critical' ? {} : { others }),
+    }
     await preferences.switchChannels(userId, event, switches, clock.now())
   }
   return {
     async of(userId) {
       const [known, profile] = await Promise.all([catalog.current(), profileOf(userId)])
       const shown = [...known.eventTypes.values()].filter(({ sensitive }) => !sensitive)
+      const reading = {
+        profile,
+        now: clock.now(),
+        addressesOf: (channel: Channel) => targetsOf(channel, userId, profile).map(({ address }) => address),
+      }
       const { zoneinfo, locale } = profile.recipient ?? {}
       const quietHours = preferenceFor(profile, allEventTypes)?.quietHours
       return {
-        unsubscribed: isUnsubscribed(profile, 'email', all, clock.now()),
+        unsubscribed: outward.every((channel) => isUnsubscribed(reading, channel, { event: all, critical: false })),
         ...(quietHours === undefined ? {} : { quietHours }),
         ...(zoneinfo === undefined ? {} : { zoneinfo }),
         ...(locale === undefined ? {} : { locale }),
         choices: shown
-          .map((eventType) => choiceOf(eventType, offered(known, eventType), profile, clock.now()))
+          .map((eventType) => choiceOf(eventType, offered(known, eventType), reading))
           .filter(({ channels }) => channels.length > 0)
           .sort((a, b) => a.title.localeCompare(b.title)),
       }
@@ -101,21 +120,29 @@ export function createChoices(options: ChoicesOptions): Choices {
     async unsubscribeAll(userId, unsubscribed, detail) {
       const entries = outward.map((channel) => ({ userId, channel, address: all, scope: all, reason, detail }) as const)
       if (unsubscribed) await suppressions.add(entries, clock.now())
-      else for (const { channel } of entries) await suppressions.lift({ userId, channel, scope: all, reason })
+      else await suppressions.lift({ userId, scope: all, reason })
     },
   }
 }
 
-function choiceOf(eventType: EventType, offered: readonly Channel[], profile: Profile, now: number): Choice {
-  const { event, priority } = eventType
-  const wanted = preferredChannels(profile, event)?.channels ?? eventType.channels
+/** Whose choices are read, and when. */
+interface Reading {
+  readonly profile: Profile
+  readonly now: number
+  addressesOf(channel: Channel): readonly string[]
+}
+
+function choiceOf(eventType: EventType, offered: readonly Channel[], reading: Reading): Choice {
+  const { event } = eventType
+  const critical = eventType.priority === 'critical'
+  const wanted = preferredChannels(reading.profile, event)?.channels ?? eventType.channels
   return {
     event,
     title: eventType.title ?? titleOf(event),
-    critical: priority === 'critical',
+    critical,
     channels: offered.map((channel) => ({
       channel,
-      on: wanted.includes(channel) && !isUnsubscribed(profile, channel, event, now),
+      on: wanted.includes(channel) && !isUnsubscribed(reading, channel, { event, critical }),
     })),
   }
 }
@@ -128,13 +155,16 @@ function channelsOf(known: Catalog, eventType: EventType, off: readonly Channel[
   )
 }
 
-function isUnsubscribed({ suppressions }: Profile, channel: Channel, scope: string, now: number): boolean {
-  return suppressions.some(
-    (entry) =>
-      entry.reason === reason &&
-      entry.channel === channel &&
-      entry.scope === scope &&
-      (entry.expiresAt === undefined || entry.expiresAt > now),
+/** Whether the user's own wish keeps everything of an event type from every address that the user has on a channel. */
+function isUnsubscribed(
+  { profile, now, addressesOf }: Reading,
+  channel: Channel,
+  about: { readonly event: string; readonly critical: boolean },
+): boolean {
+  const wishes = profile.suppressions.filter((entry) => entry.reason === reason)
+  const addresses = addressesOf(channel)
+  return (addresses.length > 0 ? addresses : [all]).every((address) =>
+    wishes.some((entry) => suppresses(entry, { ...about, channel, address, now })),
   )
 }
 

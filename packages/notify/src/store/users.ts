@@ -79,7 +79,8 @@ export interface Preferences {
   put(userId: string, preference: Preference, now: number, expected?: Preference): Promise<boolean>
   /**
    * Turns channels of an event type on and off, on top of what holds by then: its entry, else that of `*`, else
-   * `otherwise`. A channel that is on is no longer unsubscribed from.
+   * `otherwise`. A channel that is on is no longer unsubscribed from; where it was for every event type, it stays so
+   * for the `others`, each by itself. Left out: what is for every event type stays.
    */
   switchChannels(
     userId: string,
@@ -88,6 +89,7 @@ export interface Preferences {
       readonly on: readonly Channel[]
       readonly off: readonly Channel[]
       readonly otherwise: readonly Channel[]
+      readonly others?: readonly string[]
     },
     now: number,
   ): Promise<void>

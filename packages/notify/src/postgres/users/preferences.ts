@@ -1,16 +1,19 @@
 import type { Database, Transaction } from '@gatehouse/kit'
-import { channels } from '../../model/channel.ts'
+import { type Channel, channels } from '../../model/channel.ts'
 import type { QuietHours } from '../../model/delivery/quiet-hours.ts'
 import { all } from '../../model/delivery/suppression.ts'
 import { bucketOfUser } from '../../model/id.ts'
 import type { Preference, Preferences } from '../../store/store.ts'
 import { at } from '../nodes/spread-database.ts'
-import { timestamp } from '../sql/columns.ts'
-import { type PreferenceRow, preferenceOf } from './profiles.ts'
+import { type Buckets, scopeOf } from '../sql/buckets.ts'
+import { timestamp, withoutNulls } from '../sql/columns.ts'
+import { type PreferenceRow, preferenceOf, type SuppressionRow } from './profiles.ts'
+import { addSuppressions } from './suppressions.ts'
 
 const liftSql = `
 DELETE FROM notify.suppression
- WHERE bucket = $1 AND user_id = $2 AND scope = $3 AND reason = 'unsubscribed' AND channel = ANY($4::text[])`
+ WHERE bucket = $1 AND user_id = $2 AND scope = $3 AND reason = 'unsubscribed' AND channel = ANY($4::text[])
+RETURNING channel, address, expires_at, detail`
 
 /** Locks the row of a user and event type, and makes it where there is none. */
 const lockSql = `
@@ -35,7 +38,8 @@ function settingsOf({ channels, quietHours }: Preference) {
 }
 
 /** Preferences on PostgreSQL. */
-export function postgresPreferences(database: Database, buckets: number): Preferences {
+export function postgresPreferences(database: Database, layout: Buckets): Preferences {
+  const { count: buckets } = layout
   return {
     async list(userId) {
       const bucket = bucketOfUser(userId, buckets)
@@ -58,7 +62,12 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
     },
     switchChannels(userId, eventType, change, now) {
       const bucket = bucketOfUser(userId, buckets)
-      return at(database, bucket).transaction((tx) => switchChannels(tx, [bucket, userId, eventType], change, now))
+      const row = [bucket, userId, eventType] as const
+      return at(database, bucket).transaction(async (tx) => {
+        if (change.others && change.on.length > 0)
+          await liftForOne(tx, layout, row, { on: change.on, others: change.others, now })
+        await switchChannels(tx, row, change, now)
+      })
     },
     setQuietHours(userId, hours, now) {
       const bucket = bucketOfUser(userId, buckets)
@@ -76,7 +85,28 @@ export function postgresPreferences(database: Database, buckets: number): Prefer
 }
 
 type Row = readonly [bucket: number, userId: string, eventType: string]
+type LiftedRow = Pick<SuppressionRow, 'channel' | 'address' | 'expires_at'> & { readonly detail: string | null }
 type Switch = Parameters<Preferences['switchChannels']>[2]
+
+/**
+ * Lifts what is unsubscribed for every event type, and puts one for each of the others in its place. Whoever comes
+ * second waits here until the first has committed, so that what it lifts next includes what the first has put.
+ */
+async function liftForOne(
+  tx: Transaction,
+  layout: Buckets,
+  [bucket, userId]: Row,
+  { on, others, now }: { readonly on: readonly Channel[]; readonly others: readonly string[]; readonly now: number },
+): Promise<void> {
+  const { rows } = await tx.query<LiftedRow>(liftSql, [bucket, userId, all, on])
+  const entries = rows
+    .filter(({ expires_at }) => expires_at === null || expires_at > now)
+    .flatMap(({ channel, address, expires_at, detail }) => {
+      const lifted = { userId, channel, address, reason: 'unsubscribed' as const }
+      return others.map((scope) => ({ ...lifted, scope, ...withoutNulls({ expiresAt: expires_at, detail }) }))
+    })
+  await addSuppressions(tx, scopeOf(layout, bucket), entries, now)
+}
 
 /** Whoever comes second waits at the row, and switches what the first has left there. */
 async function switchChannels(tx: Transaction, row: Row, { on, off, otherwise }: Switch, now: number): Promise<void> {

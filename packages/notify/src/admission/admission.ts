@@ -98,10 +98,9 @@ export function decide(
   return notifications.map((notification) => decideOne(notification, state, limits))
 }
 
-function decideOne(notification: PlannedNotification, state: AdmissionState, limits: Limits): AdmissionDecision {
-  const originals = notification.deliveries.map((delivery) =>
-    delivery.logKey === undefined ? undefined : state.logged.get(logId(notification.userId, delivery)),
-  )
+function decideOne(planned: PlannedNotification, state: AdmissionState, limits: Limits): AdmissionDecision {
+  const notification = withoutOwnKeys(planned, state.logged)
+  const originals = notification.deliveries.map((delivery) => originalOf(notification, delivery, state.logged))
   const fresh = notification.deliveries.filter((_, index) => originals[index] === undefined)
   const reached = countAgainstCaps(notification, fresh, state.counters, limits)
   const deliveries = notification.deliveries.map((delivery, index): DeliveryDecision => {
@@ -116,6 +115,30 @@ function decideOne(notification: PlannedNotification, state: AdmissionState, lim
   const repeated =
     first !== undefined && originals.every((original) => original?.notificationId === first.notificationId)
   return { notification, deliveries, answerId: repeated ? first.notificationId : notification.id }
+}
+
+/**
+ * What was stored before may have used a key already, as it was deferred or aggregated: it is no duplicate of itself, and
+ * uses the key no second time.
+ */
+function withoutOwnKeys(
+  notification: PlannedNotification,
+  logged: ReadonlyMap<string, DedupEntry>,
+): PlannedNotification {
+  if (notification.stored === 'no') return notification
+  const deliveries = notification.deliveries.map((delivery) => {
+    const { logKey, ...rest } = delivery
+    return originalOf(notification, delivery, logged)?.notificationId === notification.id ? rest : delivery
+  })
+  return { ...notification, deliveries }
+}
+
+function originalOf(
+  { userId }: PlannedNotification,
+  delivery: PlannedDelivery,
+  logged: ReadonlyMap<string, DedupEntry>,
+): DedupEntry | undefined {
+  return delivery.logKey === undefined ? undefined : logged.get(logId(userId, delivery))
 }
 
 function originalDelivery({ notificationId, hasDelivery }: DedupEntry, channel: Channel): { readonly id?: string } {

@@ -21,8 +21,8 @@ export interface ReplanInput {
 
 /**
  * Plans a deferred delivery again: preferences and quiet hours are evaluated and the text is rendered anew. A fallback
- * enters no channel that a stored preference excludes, nor one whose dedup key was used meanwhile; it and a replay count
- * against no cap.
+ * enters no channel that a stored preference excludes, nor one whose dedup key another notification used meanwhile; it and
+ * a replay count against no cap.
  */
 export function planAgain(input: ReplanInput, options: NotifyOptions): AdmissionUnit {
   const { deferred, catalog } = input

@@ -221,15 +221,16 @@ export interface ProviderHealth {
   /**
    * For each provider that is open or paused, until when it is left alone: its time, or that of a probe under way (Unix
    * milliseconds). Of a pause no more than the next minute, since the management may end it: what waits for a time that is
-   * too far off would be given up at once.
+   * too far off would be given up at once. Neither an opening nor a probe lasts beyond `maxWaitMs` from now: a clock that
+   * was ahead put it off, and it is over.
    */
-  open(now: number): Promise<ReadonlyMap<string, number>>
+  open(now: number, maxWaitMs: number): Promise<ReadonlyMap<string, number>>
   /** The order that the management chose for the providers of a channel; empty for that of the configuration. */
   order(channel: Channel): Promise<readonly string[]>
   /** Adds calls that were counted. True when they opened the breaker. */
   report(provider: string, counted: ReportedCalls, rules: BreakerRules, now: number): Promise<boolean>
-  /** True for exactly one caller once an open breaker's time is over: its call is the probe. */
-  probe(provider: string, now: number, untilMs: number): Promise<boolean>
+  /** True for exactly one caller once an open breaker's time is over, as {@link open} has it: its call is the probe. */
+  probe(provider: string, now: number, untilMs: number, maxWaitMs: number): Promise<boolean>
 }
 
 /** What is stored of a provider. */

@@ -82,6 +82,29 @@ describe('admission', () => {
       }),
     )
   })
+
+  test('what was stored before is no duplicate of itself, and uses its key no second time', () => {
+    const rules = { caps: { total: 9, channels: {}, priorities: {} }, windowMs: 1_000 }
+    const state = { counters: new Map<string, Counters>(), logged: new Map() }
+    const first = planned(0, 'ann', 'a', false)
+    decide([first], state, rules, 0)
+    const [own, others, repeated] = decide(
+      [
+        { ...first, stored: 'deliveries', free: 'fallback' },
+        { ...planned(0, 'ann', 'a', false), stored: 'deliveries' },
+        first,
+      ],
+      state,
+      rules,
+      0,
+    )
+    const reported = (decision: typeof own) => decision?.deliveries.map(({ outcome, logKey }) => [outcome, logKey])
+    assert.deepEqual(reported(own), Array(2).fill(['queued', undefined]))
+    const duplicates = first.deliveries.map(({ logKey }) => ['duplicate', logKey])
+    assert.deepEqual(reported(others), duplicates)
+    assert.deepEqual(reported(repeated), duplicates, 'an event that is admitted twice is admitted once')
+    assert.equal(repeated?.answerId, first.id)
+  })
 })
 
 describe('ids', () => {

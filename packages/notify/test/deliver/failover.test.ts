@@ -87,6 +87,32 @@ test('a failed probe keeps the breaker open twice as long; the other provider se
   assert.ok((await openUntil()) - probedAt >= 2 * breaker.openMs)
 })
 
+test('a breaker that opened while the clock was ahead is probed once the clock is right', async (t) => {
+  let isHealthy = false
+  const hour = 3_600_000
+  const { calls, providers } = pair(() => (isHealthy ? accepted : broken))
+  const s = await setup({ providers, options })
+  t.after(s.close)
+  await seedEventType(s)
+  const start = s.clock.now()
+  s.clock.set(start + hour)
+  await sent(s, 10)
+  s.clock.set(start + hour / 2)
+  isHealthy = true
+  const before = calls.first
+  await eventually(
+    async () => {
+      await s.call('POST', '/v1/notify', mail)
+      return calls.first
+    },
+    (probed) => probed > before,
+  )
+  await eventually(
+    () => s.database.query("SELECT open_until FROM notify.provider_health WHERE provider = 'first'"),
+    ({ rows }) => (rows[0] as { open_until: number | null }).open_until === null,
+  )
+})
+
 test('a provider that the management paused is found so while all its calls succeed', async (t) => {
   const s = await setup({ work: false })
   t.after(s.close)

@@ -27,9 +27,9 @@ function counting(store: NotifyStore, counts: Counts): NotifyStore {
     ...store,
     providerHealth: {
       ...providerHealth,
-      open(now) {
+      open(now, maxWaitMs) {
         counts.reads++
-        return providerHealth.open(now)
+        return providerHealth.open(now, maxWaitMs)
       },
     },
     deliveries: {

@@ -296,7 +296,9 @@ describe('two processes on one PostgreSQL', () => {
       assert.equal(opened.filter(Boolean).length, 1)
       clock.advance(5_000)
       const probes = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].providerHealth.probe('p', clock.now(), 1_000)),
+        Array.from({ length: 10 }, (_, n) =>
+          stores[n % 2 === 0 ? 0 : 1].providerHealth.probe('p', clock.now(), 1_000, breaker.maxOpenMs),
+        ),
       )
       assert.equal(probes.filter(Boolean).length, 1)
       await outcomes(

@@ -54,6 +54,8 @@ export class ProviderPool {
   #providers: readonly Provider[]
   readonly #health: ProviderHealth
   readonly #rules: BreakerRules
+  /** No breaker stays open, and no probe takes, longer than this, in milliseconds. */
+  readonly #maxWaitMs: number
   readonly #clock: Clock
   /** Until when each open breaker stays open, as last read, Unix milliseconds. */
   #open: ReadonlyMap<string, number> = new Map()
@@ -68,6 +70,7 @@ export class ProviderPool {
     this.#providers = providers
     this.#health = health
     this.#rules = rules
+    this.#maxWaitMs = Math.max(rules.maxOpenMs, ...providers.map(({ timeoutMs }) => timeoutMs))
     this.#clock = clock
   }
 
@@ -109,7 +112,7 @@ export class ProviderPool {
       const openUntil = this.#open.get(name)
       if (openUntil === undefined) return { kind: 'provider', provider, isProbe: false }
       if (openUntil > now) continue
-      const isProbe = await this.#health.probe(name, now, timeoutMs)
+      const isProbe = await this.#health.probe(name, now, timeoutMs, this.#maxWaitMs)
       // No other delivery tries to probe until the result is known, or its time is over.
       await this.#readBreakers()
       if (isProbe) return { kind: 'provider', provider, isProbe }
@@ -152,7 +155,7 @@ export class ProviderPool {
   }
 
   async #readBreakers(): Promise<void> {
-    this.#open = await this.#health.open(this.#clock.now())
+    this.#open = await this.#health.open(this.#clock.now(), this.#maxWaitMs)
     this.#readAt = performance.now()
   }
 

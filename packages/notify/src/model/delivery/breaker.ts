@@ -31,11 +31,12 @@ export interface CountedCalls {
 
 /**
  * The state after more calls. Closed: it opens when enough calls of the window failed. Open: a call is a probe (or was
- * under way before), and closes it or keeps it open for twice as long. `now` is in Unix milliseconds.
+ * under way before), and closes it or keeps it open for twice as long. An opening that lasts beyond the longest was made
+ * by a clock that was ahead, and counts as over. `now` is in Unix milliseconds.
  */
 export function nextHealth(before: Health, added: CountedCalls, rules: BreakerRules, now: number): Health {
   if (before.openUntil !== undefined) {
-    if (now < before.openUntil) return before
+    if (now < before.openUntil && before.openUntil <= now + rules.maxOpenMs) return before
     return added.failures === 0 ? closedHealth(now) : openBreaker(before, rules, now)
   }
   const current = now < before.since + rules.windowMs ? before : { ...before, since: now, calls: 0, failures: 0 }

@@ -121,4 +121,23 @@ describe('what processes report of a provider', () => {
       last = barrier.passes
     }
   })
+
+  testWith('postgresql', 'is over, as a probe is, where a clock that was ahead put it off', async () => {
+    const { providerHealth, providerPauses } = postgresNotifyStore(database)
+    const hour = 3_600_000
+    const { openMs, maxOpenMs } = rules
+    const openAt = async (now: number) => (await providerHealth.open(now, maxOpenMs)).get('ahead')
+    await providerHealth.report('ahead', { calls: 30, failures: 30 }, rules, start + hour)
+    assert.equal(await openAt(start + hour), start + hour + openMs)
+    assert.equal(await providerHealth.probe('ahead', start + hour + openMs, 100, maxOpenMs), true)
+    assert.equal(await openAt(start), start, 'neither counts')
+    assert.equal(await providerHealth.probe('ahead', start, 100, maxOpenMs), true)
+    assert.equal(await providerHealth.probe('ahead', start, 100, maxOpenMs), false, 'one at a time')
+    assert.equal(await openAt(start), start + 100)
+    await providerPauses.set('ahead', start + hour, start)
+    assert.equal(await openAt(start), start + 60_000, 'a pause is as long as it was chosen')
+    await providerPauses.set('ahead', undefined, start)
+    assert.equal(await providerHealth.report('ahead', { calls: 1, failures: 1 }, rules, start), false)
+    assert.equal(await openAt(start), start + 2 * openMs, 'the probe failed')
+  })
 })

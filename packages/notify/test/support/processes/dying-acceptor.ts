@@ -17,9 +17,9 @@ const notify = await createNotify({
     // Both workers read the breakers at their start, and again a second later: they have nothing to do then.
     providerHealth: {
       ...store.providerHealth,
-      open(now) {
+      open(now, maxWaitMs) {
         if (++reads > 3) becomeIdle()
-        return store.providerHealth.open(now)
+        return store.providerHealth.open(now, maxWaitMs)
       },
     },
     intake: {

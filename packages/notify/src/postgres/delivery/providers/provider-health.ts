@@ -37,11 +37,13 @@ ON CONFLICT (provider) DO UPDATE
 /** Circuit breakers of providers on PostgreSQL. */
 export function postgresProviderHealth(database: Database): ProviderHealth {
   return {
-    async open(now) {
+    async open(now, maxWaitMs) {
       const { rows } = await database.query<{ provider: string; open_until: number }>(
-        `SELECT provider, greatest(open_until, probe_until, CASE WHEN paused_until > $1 THEN least(paused_until, $2) END) AS open_until
+        `SELECT provider, greatest(CASE WHEN open_until > $3 THEN $1 ELSE open_until END,
+                                   CASE WHEN probe_until > $3 THEN $1 ELSE probe_until END,
+                                   CASE WHEN paused_until > $1 THEN least(paused_until, $2) END) AS open_until
            FROM notify.provider_health WHERE open_until IS NOT NULL OR paused_until > $1`,
-        [timestamp(now), timestamp(now + pauseHorizonMs)],
+        [timestamp(now), timestamp(now + pauseHorizonMs), timestamp(now + maxWaitMs)],
       )
       return new Map(rows.map((row) => [row.provider, row.open_until]))
     },
@@ -66,11 +68,12 @@ export function postgresProviderHealth(database: Database): ProviderHealth {
       }
       return false
     },
-    async probe(provider, now, untilMs) {
+    async probe(provider, now, untilMs, maxWaitMs) {
       const { rowCount } = await database.query(
         `UPDATE notify.provider_health SET probe_until = $3
-          WHERE provider = $1 AND open_until <= $2 AND (probe_until IS NULL OR probe_until <= $2)`,
-        [provider, timestamp(now), timestamp(now + untilMs)],
+          WHERE provider = $1 AND (open_until <= $2 OR open_until > $4)
+            AND (probe_until IS NULL OR probe_until <= $2 OR probe_until > $4)`,
+        [provider, timestamp(now), timestamp(now + untilMs), timestamp(now + maxWaitMs)],
       )
       return rowCount > 0
     },

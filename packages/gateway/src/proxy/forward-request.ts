@@ -33,12 +33,16 @@ const eventStream = /^text\/event-stream(?:;|$)/i
 const streamType =
   /^(?:text\/event-stream|application\/(?:x-)?ndjson|application\/(?:stream\+json|json-seq|grpc\S*)|multipart\/x-mixed-replace)(?:;|$)/i
 
+/** How often a connection whose response is unread for too long is checked again, in milliseconds. */
+const unreadCheckMs = 1_000
+
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Forwards a request to an upstream and its response back, streaming both ways with backpressure. A safe request
- * without a body is sent again when its connection fails before a response; nothing else is. Resolves once the response
- * is written or its connection is cut off.
+ * without a body is sent again when its connection fails before a response; nothing else is. A client that reads nothing
+ * for as long as the response may pause is cut off when others wait for the connection. Resolves once the response is
+ * written or its connection is cut off.
  * @throws Problem 502 when the upstream cannot be reached or does not answer in HTTP, 503 while its breaker is open or
  * all its connections are in use for too long, 504 when it exceeds a timeout
  */
@@ -98,6 +102,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isAbandoned = false
   #startedAt = 0
   #endUpload: (() => void) | undefined
+  /** Limits how long the client may leave unread what it was sent. */
+  #unread: NodeJS.Timeout | undefined
 
   constructor(upstream: Upstream, request: ForwardRequest) {
     this.#upstream = upstream
@@ -117,6 +123,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isQueued) this.#lateness = setTimeout(this.#onLate, queue.maxWaitMs)
     return this.#done.promise.finally(() => {
       clearTimeout(this.#lateness)
+      clearTimeout(this.#unread)
       this.#endUpload?.()
       response.off('close', this.#onClose)
     })
@@ -182,7 +189,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { response } = this.#request
     if (this.#isEnded || response.write(chunk)) return
     controller.pause()
-    response.once('drain', () => controller.resume())
+    // The pool's own timeout does not run while the response is paused, which holds its connection.
+    clearTimeout(this.#unread)
+    this.#unread = setTimeout(this.#onUnread, this.#upstream.bodyTimeoutMs)
+    response.once('drain', () => {
+      clearTimeout(this.#unread)
+      controller.resume()
+    })
   }
 
   onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
@@ -216,6 +229,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isAbandoned = this.#controller === undefined
     if (this.#isAbandoned) this.#done.resolve()
     this.#controller?.abort(new Error('the client closed the connection'))
+  }
+
+  /**
+   * The buffers of the operating system hold megabytes, so that a client that reads slowly is often not seen to read for
+   * a minute. It keeps its connection while nobody else waits for one.
+   */
+  readonly #onUnread = (): void => {
+    if (this.#upstream.pool.stats.queued > 0) this.#end(false)
+    else this.#unread = setTimeout(this.#onUnread, unreadCheckMs)
   }
 
   readonly #onLate = (): void => {

@@ -51,6 +51,8 @@ export class Forwarder {
     const owner = caller ? { kind: caller.kind, id: caller.subject } : identifier
     const upgrade = this.upgrades.get(raw)
     if (upgrade) {
+      // Its client left during the checks: nothing that waits for its connection to close would be called.
+      if (upgrade.socket.destroyed) return void reply.hijack()
       const release = openStreams.acquire(owner)
       upgrade.socket.once('close', release)
       const watched = this.#watchUpgrade(upstream, raw, caller)

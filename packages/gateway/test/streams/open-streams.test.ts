@@ -102,6 +102,43 @@ test('a stream slot is released however the stream or WebSocket ends', async (co
   assert.equal((await stream(bearer())).statusCode, 429)
 })
 
+test('a WebSocket client that leaves during the checks holds no stream slot', async (context) => {
+  const checking = Promise.withResolvers<void>()
+  const checked = Promise.withResolvers<{ plan: string }>()
+  let upgrades = 0
+  const upstream = await startUpstream(context, (_req, res) => void res.end('served'))
+  upstream.server.on('upgrade', (_req: IncomingMessage, socket: Socket) => {
+    upgrades++
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n')
+  })
+  const made = await setup({
+    routes: [{ path: '/live', upstream: 'app' }],
+    upstreams: { app: { url: upstream.url } },
+    planOf: () => {
+      checking.resolve()
+      return checked.promise
+    },
+    streamsPerCaller: 1,
+  })
+  const url = new URL(await listen(context, made))
+  const accepted = once(made.http.server, 'connection') as Promise<[Socket]>
+  const leaving = connect(Number(url.port), url.hostname)
+  const upgrade = 'GET /live HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n'
+  leaving.write(`${upgrade}authorization: ${made.bearer().authorization}\r\n\r\n`)
+  const [connection] = await accepted
+  await checking.promise
+  const closing = new Promise((resolve) => connection.once('close', resolve))
+  leaving.resetAndDestroy()
+  await closing
+  checked.resolve({ plan: 'unlimited' })
+  const staying = connect(Number(url.port), url.hostname)
+  context.after(() => staying.destroy())
+  staying.write(`${upgrade}authorization: ${made.bearer().authorization}\r\n\r\n`)
+  const [bytes] = (await once(staying, 'data')) as [Buffer]
+  assert.match(bytes.toString(), /^HTTP\/1\.1 101 /)
+  assert.equal(upgrades, 1, 'the upgrade of the client that left is not sent')
+})
+
 test('a response that is still open after five seconds counts as a stream', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const streams = createOpenStreams(1)

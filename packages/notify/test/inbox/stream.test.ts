@@ -177,6 +177,20 @@ test('an idle stream sends heartbeats', async (t) => {
   assert.equal(stream.events.length, 1)
 })
 
+test('an open stream is reset at once when its user is erased, and is sent what comes then', async (t) => {
+  const s = await setupStreams(t, { options: { inboxStreams: { ...inboxStreams, pollMs: 3_600_000 } } })
+  const stream = await s.stream()
+  await s.store.inbox.put([item()])
+  await stream.until(({ length }) => length === 2)
+  await s.store.privacy.eraseUser('alice')
+  await stream.until(({ length }) => length === 3)
+  assert.deepEqual([stream.events[2]?.event, stream.events[2]?.id], ['reset', 0])
+  const later = newItemId()
+  await s.store.inbox.put([item(later)])
+  await stream.until(({ length }) => length === 4)
+  assert.deepEqual(listIds(stream.events.slice(3)), [later])
+})
+
 test('where the inbox of one user cannot be read, the streams of that user alone end', async (t) => {
   const s = await setup({ database: await embeddedDatabase() })
   const { inbox } = s.store

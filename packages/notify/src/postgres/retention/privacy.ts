@@ -94,7 +94,12 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
       return withoutSecrets(found, new Set(rows.map(({ event }) => event)))
     },
     // Push tokens are in all buckets.
-    eraseUser: (userId) => everywhere(database).transaction((tx) => erase(tx, layout, userId)),
+    async eraseUser(userId) {
+      const removed = await everywhere(database).transaction((tx) => erase(tx, layout, userId))
+      // Its numbers begin anew: open streams have to be reset before they meet them.
+      inboxes.publish([userId])
+      return removed
+    },
     purge: createPurge(database, layout, inboxes),
   }
 }

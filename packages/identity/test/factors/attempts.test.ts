@@ -146,6 +146,6 @@ test('every attempt limit fails closed, except those on load, which stop no gues
   const local = Object.entries(attemptLimitPolicies).filter(([, { failureMode }]) => failureMode === 'local')
   assert.deepEqual(
     local.map(([name]) => name.replace(/-.*/, '')).filter((name, nth, all) => all.indexOf(name) === nth),
-    ['passkey', 'provider', 'registration', 'invitation', 'domain', 'token', 'introspect', 'revoke', 'par'],
+    ['passkey', 'provider', 'registration', 'invitation', 'domain', 'token', 'introspect', 'revoke', 'par', 'device'],
   )
 })

@@ -50,8 +50,8 @@ const defaultGatherMs = 2
 const slowMs = 50
 
 /**
- * Creates a batcher. An item runs at once while no batch runs; items added meanwhile form the next batch. A batch that
- * fails because of one of its items (see `isFaultOfInput`) is split in halves until only that item rejects.
+ * Creates a batcher. An item runs at once unless `concurrency` or `parallelFrom` make it wait; items added meanwhile form
+ * the next batch. A batch that fails because of one of its items (see `isFaultOfInput`) is split in halves until only that item rejects.
  *
  * @param work runs a batch and returns one result per item, in order
  *

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { type Problem, systemClock } from '@gatehouse/kit'
 import { forwardRequest } from '../../src/proxy/forward-request.ts'
 import { openUpstream } from '../../src/proxy/upstream.ts'
+import { startForwardingServer } from '../support/forwarding-server.ts'
 import { startUpstream } from '../support/setup.ts'
 
 /** A server that forwards to an upstream of one connection, which an answer that does not end holds until `release`. */
@@ -17,20 +17,12 @@ async function withBusyUpstream(context: TestContext) {
     else res.write('begun', () => begun.resolve(() => res.end()))
   })
   const upstream = openUpstream('orders', { url: address, connections: 1 }, { clock: systemClock })
-  const server = createServer((raw, response) => {
+  const { url, server } = await startForwardingServer(context, upstream, (raw, response) => {
     const target = raw.url ?? '/'
     forwardRequest(upstream, { raw, response, target, headers: [], gatewayHeaders: {} })
       .catch((problem: Problem) => response.writeHead(problem.status).end())
       .finally(() => server.emit('forwarded'))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  context.after(async () => {
-    server.closeAllConnections()
-    server.close()
-    await upstream.pool.destroy()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const holder = fetch(`${url}/stream`).then((answer) => answer.text())
   const release = await begun.promise
   return { url, server, queue: upstream.queue, release, holder }
@@ -59,15 +51,12 @@ test('requests that the upstream fails before they begin wait no longer', async 
   const { url, queue, holder } = await withBusyUpstream(context)
   const gone = openUpstream('gone', { url, connections: 1 }, { clock: systemClock })
   await gone.pool.destroy()
-  const server = createServer((raw, response) => {
+  const forwarding = await startForwardingServer(context, gone, (raw, response) => {
     forwardRequest(gone, { raw, response, target: '/', headers: [], gatewayHeaders: {} }).catch((problem: Problem) =>
       response.writeHead(problem.status).end(),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  context.after(() => server.close())
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const answer = await fetch(forwarding.url)
   assert.equal(answer.status, 502)
   assert.deepEqual([gone.queue.length, queue.length], [0, 0])
   holder.catch(() => {})

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { finished } from 'node:stream/promises'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '@gatehouse/kit'
 import { forwardRequest } from '../../src/proxy/forward-request.ts'
 import { openUpstream } from '../../src/proxy/upstream.ts'
+import { startForwardingServer } from '../support/forwarding-server.ts'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
 const chunk = Buffer.alloc(64 * 1024, 1)
@@ -72,19 +72,12 @@ async function forwarding(context: TestContext) {
     ...openUpstream('app', { url: address, connections: 1 }, { clock: systemClock }),
     bodyTimeoutMs: 1_000,
   }
-  const server = createServer((raw, answer) => {
+  const { url, server } = await startForwardingServer(context, upstream, (raw, answer) => {
     response ??= answer
     const forwarded = { raw, response: answer, target: '/', headers: [], gatewayHeaders: {} }
     forwardRequest(upstream, forwarded).catch(() => answer.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  context.after(async () => {
-    server.closeAllConnections()
-    server.close()
-    await upstream.pool.destroy()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, begun: begun.promise }
+  return { url, server, begun: begun.promise }
 }
 
 for (const [title, { othersWait, pauseMs }] of [

@@ -102,7 +102,7 @@ async function placeOf(database: Database, bucket: number): Promise<Placed> {
   return rows[0] ?? assert.fail('no shard has the bucket')
 }
 
-/** False where Citus wants to be asked again: statements still hold what the move before left on the node. */
+/** False where Citus has to repeat the move: statements still lock what the previous one left on the node. */
 function refusedForLeftovers(error: unknown): false {
   assert.match(String(error), /orphaned shard .* could not be cleaned up/)
   return false
@@ -175,18 +175,15 @@ testWith('citus', 'a shard that moves under load loses and doubles nothing, nor 
         const { shard, port } = await placeOf(single, moved)
         const target = citus.workers.find((worker) => worker.port !== port) ?? assert.fail('no other worker')
         const begun = performance.now()
-        const isMade = () =>
+        const tryMove = () =>
           single
             .query({
               text: "SELECT citus_move_shard_placement($1::bigint, '127.0.0.1', $2, '127.0.0.1', $3, $4::citus.shard_transfer_mode)",
               values: [shard, port, target.port, mode],
               timeoutMs: 120_000,
             })
-            .then(
-              () => true,
-              (error) => refusedForLeftovers(error),
-            )
-        await eventually(isMade, (made) => made)
+            .then(() => true, refusedForLeftovers)
+        await eventually(tryMove, (moved) => moved)
         t.diagnostic(`moved with ${mode} in ${Math.round(performance.now() - begun)} ms`)
         assert.equal((await placeOf(single, moved)).port, target.port)
       }

@@ -6,6 +6,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { beginGroup } from '../testing/src/test-group.ts'
 
 const filesOfGroup = 24
 
@@ -58,16 +59,15 @@ function chunks(files: readonly string[]): string[][] {
   return Array.from({ length: Math.ceil(files.length / size) }, (_, i) => files.slice(i * size, (i + 1) * size))
 }
 
-const textOf = (files: readonly string[]): string => `import { after, describe } from 'node:test'
+const testGroup = pathToFileURL(join(import.meta.dirname, '../testing/src/test-group.ts')).href
+
+const textOf = (files: readonly string[]): string => `import { describe } from 'node:test'
+import { ${beginGroup.name} } from ${JSON.stringify(testGroup)}
+${beginGroup.name}()
 ${files
   .map((file) => {
     const title = relative(join(import.meta.dirname, '..'), file)
     return `describe(${JSON.stringify(title)}, async () => void (await import(${JSON.stringify(pathToFileURL(file).href)})))`
   })
   .join('\n')}
-after(() => setTimeout(giveUp, 20_000).unref())
-function giveUp() {
-  console.error('20 s after the last test there is still something open:', process.getActiveResourcesInfo().join(', '))
-  process.exit(1)
-}
 `

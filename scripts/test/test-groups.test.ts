@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { groupFiles } from '../test-groups.ts'
 
 test('every test file runs once, in a group of its package or in a process of its own', (t) => {
@@ -28,4 +30,33 @@ test('every test file runs once, in a group of its package or in a process of it
   for (const members of run)
     assert.equal(new Set(members.map((file) => file.split('/')[3])).size, 1, `of one package: ${members}`)
   for (const alone of [named, needsOwn]) assert.ok(groups.some(({ path }) => path === alone))
+})
+
+test('files of a group use one embedded database in turn, and the group ends at once', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'groups-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const testing = pathToFileURL(resolve(import.meta.dirname, '../../testing/src/index.ts')).href
+  writeFileSync(
+    join(folder, 'prepare.mjs'),
+    "let times = 0\nexport const prepare = async () => console.log('made', ++times)\n",
+  )
+  const files = ['a', 'b'].map((name) => join(folder, 'test', `${name}.test.mjs`))
+  mkdirSync(join(folder, 'test'))
+  for (const file of files)
+    writeFileSync(
+      file,
+      `import { test } from 'node:test'
+       import { memoryDatabase } from '${testing}'
+       import { prepare } from '../prepare.mjs'
+       test('a row', async () => {
+         const database = await memoryDatabase(prepare)
+         console.log('rows', (await database.query('SELECT 1')).rows.length)
+         await database.close()
+       })`,
+    )
+  const [group] = groupFiles(files, { alone: [], folder: join(folder, 'groups') })
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, [group?.path ?? ''], { encoding: 'utf8', env })
+  assert.equal(status, 0, stdout + stderr)
+  assert.deepEqual(stdout.match(/^(made|rows) .*$/gm), ['made 1', 'rows 1', 'rows 1'])
 })

@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import { createEmbeddedDatabase, type Database } from '@gatehouse/kit'
+import { afterGroup } from '../test-group.ts'
 import { readState, restore, type State } from './pristine.ts'
 import { freshDataDir, type Prepare } from './template.ts'
 
@@ -8,9 +9,12 @@ interface Engine {
   readonly pristine: State
 }
 
-/** Between two tests; the longest that one waits for the next test, then it ends and lets the process end. */
+/** Between two tests: those that were used last, with what ends them. */
 const idle = new Map<Engine, { readonly prepare: Prepare; readonly end: NodeJS.Timeout }>()
-const maxIdleMs = 1_000
+/** More at a time are rarely used again, and each takes memory. */
+const maxIdle = 4
+/** An engine keeps its process from ending: a file that runs alone waits so long at its end, a group does not. */
+const maxIdleMs = { alone: 1_000, inGroup: 60_000 }
 
 /**
  * An embedded database in memory: empty, or as `prepare` makes it. Starting one takes a second, so an engine that was
@@ -21,12 +25,25 @@ const maxIdleMs = 1_000
 export async function memoryDatabase(prepare?: Prepare): Promise<Database> {
   if (prepare === undefined) return createEmbeddedDatabase(await start())
   const engine = (await idleOne(prepare)) ?? (await prepared(prepare))
-  return createEmbeddedDatabase(
-    closing(engine.pglite, () => {
-      const end = setTimeout(() => idle.delete(engine) && void engine.pglite.close(), maxIdleMs)
-      idle.set(engine, { prepare, end: end.unref() })
-    }),
-  )
+  return createEmbeddedDatabase(closing(engine.pglite, () => keep(engine, prepare)))
+}
+
+/** Keeps an engine for the next test, for a while. */
+function keep(engine: Engine, prepare: Prepare): void {
+  const isInGroup = afterGroup(endIdle)
+  const end = setTimeout(() => endOne(engine), isInGroup ? maxIdleMs.inGroup : maxIdleMs.alone)
+  idle.set(engine, { prepare, end: end.unref() })
+  const [oldest] = idle.keys()
+  if (idle.size > maxIdle && oldest) endOne(oldest)
+}
+
+function endIdle(): void {
+  for (const engine of idle.keys()) endOne(engine)
+}
+
+function endOne(engine: Engine): void {
+  clearTimeout(idle.get(engine)?.end)
+  if (idle.delete(engine)) void engine.pglite.close()
 }
 
 async function start(): Promise<PGlite> {

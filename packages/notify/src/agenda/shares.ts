@@ -26,15 +26,18 @@ export function divideBuckets({ count, processes, owners }: Shares): ReadonlyMap
   return new Map([...owned].flatMap(([process, mine]) => mine.map((bucket): [number, string] => [bucket, process])))
 }
 
-/** One more goes to those who have the most already, so that the fewest move. */
+/**
+ * One more goes to those who have it already, so that the fewest move. How much more does not count: somebody who is about
+ * to give up many would get it for as long as that takes, and the others would give up one too many meanwhile.
+ */
 function shareSizes(
   count: number,
   living: readonly string[],
   owned: ReadonlyMap<string, readonly number[]>,
 ): ReadonlyMap<string, number> {
-  const size = (process: string) => owned.get(process)?.length ?? 0
-  const bySize = living.toSorted((a, b) => size(b) - size(a) || (a < b ? -1 : 1))
   const base = Math.floor(count / living.length)
+  const size = (process: string) => Math.min(owned.get(process)?.length ?? 0, base + 1)
+  const bySize = living.toSorted((a, b) => size(b) - size(a) || (a < b ? -1 : 1))
   const larger = count % living.length
   return new Map(bySize.map((process, place) => [process, base + (place < larger ? 1 : 0)]))
 }

@@ -36,6 +36,32 @@ test('the buckets of a process that is gone go to the others, and theirs stay', 
   for (const process of ['a', 'c']) for (const bucket of of(three, process)) assert.equal(two?.get(bucket), process)
 })
 
+test('who gets one more is the same before and after others give up what they have too many', () => {
+  const owners = (...sizes: readonly number[]) =>
+    new Map(
+      sizes
+        .flatMap((size, n) => Array.from({ length: size }, () => `process-${n}`))
+        .map((owner, bucket): [number, string] => [bucket, owner]),
+    )
+  const processes = ['process-0', 'process-1', 'process-2']
+  for (const sizes of [
+    [8, 8],
+    [6, 8],
+    [6, 8, 2],
+    [8, 5],
+    [8, 5, 3],
+    [6, 5, 3],
+    [6, 5, 5],
+  ]) {
+    const shares = divideBuckets({ count: 16, processes, owners: owners(...sizes) })
+    assert.deepEqual(
+      processes.map((process) => of(shares, process).length),
+      [6, 5, 5],
+      `while they have ${sizes}`,
+    )
+  }
+})
+
 const anyShares = fc
   .record({ count: fc.integer({ min: 1, max: 64 }), size: fc.integer({ min: 1, max: 8 }), random: fc.array(fc.nat(9)) })
   .map(({ count, size, random }): Shares => {

@@ -136,12 +136,9 @@ function seeMessage(body: Buffer): Seen<FcmMessage> {
   if (typeof message?.token !== 'string' || !message.token) return invalid([['message.token', 'No recipient given']])
   if (Object.values(message.data ?? {}).some((value) => typeof value !== 'string'))
     return invalid([['message.data', 'Invalid value: data must be text']])
-  if (/\s/.test(message.token)) {
-    const why = 'The registration token is not a valid FCM registration token'
-    return refuse(400, 'INVALID_ARGUMENT', why, errorBody(400, 'INVALID_ARGUMENT', why, 'INVALID_ARGUMENT'))
-  }
+  if (/\s/.test(message.token)) return invalidArgument('The registration token is not a valid FCM registration token')
   const payload = JSON.stringify(message.data ?? {}) + JSON.stringify(message.notification ?? {})
-  if (Buffer.byteLength(payload) > maxPayloadBytes + 256) return invalid([['message', 'Message is too big']])
+  if (Buffer.byteLength(payload) > maxPayloadBytes + 256) return invalidArgument('Android message is too big')
   const name = `projects/${projectId}/messages/0:${Date.now()}%${randomUUID()}`
   return { kind: 'message', message, answer: { status: 200, body: { name } } }
 }
@@ -203,6 +200,11 @@ function invalid(violations: ReadonlyArray<readonly [field: string, description:
   return refuse(400, 'INVALID_ARGUMENT', why, {
     error: { code: 400, message: why, status: 'INVALID_ARGUMENT', details },
   })
+}
+
+/** As FCM itself refuses a message, without the field that is wrong. */
+function invalidArgument(why: string): Seen<FcmMessage> {
+  return refuse(400, 'INVALID_ARGUMENT', why, errorBody(400, 'INVALID_ARGUMENT', why, 'INVALID_ARGUMENT'))
 }
 
 function refuse(status: number, code: string, why: string, body: unknown = errorBody(status, code, why)) {

@@ -146,3 +146,20 @@ test('a pause that a provider asked for does not end with a shorter one', async 
   s.clock.advance(30_000)
   assert.ok(!pool.isPaused(provider))
 })
+
+test('a pause from a clock that was ahead ends within the longest one after it is set back', async (t) => {
+  const s = await setup({ work: false })
+  t.after(s.close)
+  const provider: Provider = { name: 'first', channel: 'email', timeoutMs: 1_000, send: async () => [accepted] }
+  const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
+  const limited: SendResult = { kind: 'rate_limited', retryAfterMs: 60_000, accountWide: true, reason: 'too many' }
+  const right = s.clock.now()
+  s.clock.set(right + 86_400_000)
+  await pool.reportResults(provider, [limited])
+  s.clock.set(right)
+  assert.ok(pool.isPaused(provider))
+  s.clock.advance(300_000)
+  assert.ok(!pool.isPaused(provider))
+  s.clock.set(right + 86_400_000)
+  assert.ok(!pool.isPaused(provider), 'it does not come back')
+})

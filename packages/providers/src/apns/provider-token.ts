@@ -46,7 +46,8 @@ export function createApnsTokens(key: ApnsKey, clock: Clock): ApnsTokens {
   let usedSince: number | undefined
   return {
     get() {
-      if (latest() > current.issuedAt) {
+      // One from the future was made by a clock that was set back since: Apple rejects it.
+      if (latest() > current.issuedAt || current.issuedAt > clock.now()) {
         current = make(latest())
         usedSince = undefined
       }
@@ -56,7 +57,7 @@ export function createApnsTokens(key: ApnsKey, clock: Clock): ApnsTokens {
     renew(refused) {
       if (current.text !== refused) return true
       const now = clock.now()
-      if (usedSince !== undefined && now - usedSince < minLifetimeMs) return false
+      if (usedSince !== undefined && usedSince <= now && now - usedSince < minLifetimeMs) return false
       current = make(now)
       usedSince = undefined
       return true

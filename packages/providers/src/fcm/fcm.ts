@@ -14,7 +14,7 @@ import {
 } from '../transport/access-token.ts'
 import { createHttpClient, type HttpResponse, parseBaseUrl } from '../transport/http.ts'
 import { createHttp2Client, type Http2Client, resultOfStreamError } from '../transport/http2.ts'
-import { resultOfResponse } from './send-result.ts'
+import { isTokenRejected, resultOfResponse } from './send-result.ts'
 
 const maxPayloadBytes = 4_096
 
@@ -89,7 +89,7 @@ async function sendPush(sender: FcmSender, message: OutgoingMessage, signal: Abo
   const calledAt = sender.now()
   const first = await call(sender, body, signal)
   if (first.kind === 'result') return first.result
-  if (first.response.status !== 401) return readResponse(sender, first.response, calledAt)
+  if (!isTokenRejected(first.response)) return readResponse(sender, first.response, calledAt)
   sender.tokens.discard(first.token)
   const second = await call(sender, body, signal)
   return second.kind === 'result' ? second.result : readResponse(sender, second.response, calledAt)

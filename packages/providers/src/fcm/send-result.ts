@@ -17,7 +17,8 @@ export function resultOfResponse(response: HttpResponse, calledAt: number, prove
   }
   const error = parseError(body?.error)
   const retryAfter = retryAfterOf(response, calledAt)
-  if (status === 429) return { kind: 'rate_limited', ...retryAfter, accountWide: true, reason }
+  if (status === 429)
+    return { kind: 'rate_limited', ...retryAfter, ...(isDeviceLimit(error) ? {} : { accountWide: true }), reason }
   if (status >= 500) return { kind: 'transient', ...retryAfter, reason }
   const code = error.code ?? error.status
   if (code === 'SENDER_ID_MISMATCH' && !proven)
@@ -25,6 +26,15 @@ export function resultOfResponse(response: HttpResponse, calledAt: number, prove
   if (isDeviceError(code) || isBadToken(status, error)) return { kind: 'dead_token', at: calledAt, reason }
   if (status === 401 || status === 403 || status === 404 || status < 400) return { kind: 'misconfigured', reason }
   return { kind: 'permanent', code: error.status ?? String(status), reason }
+}
+
+/** Apple or a browser's push service rejected the credential that the project has there: ours is right. */
+const thirdPartyCode = 'THIRD_PARTY_AUTH_ERROR'
+
+/** Whether FCM rejected the access token, so that another may do. */
+export function isTokenRejected(response: HttpResponse): boolean {
+  const { code, status } = parseError(parseJsonObject(response)?.error)
+  return response.status === 401 && (code ?? status) !== thirdPartyCode
 }
 
 /** The device is unregistered, or belongs to another project. */
@@ -37,21 +47,32 @@ interface FcmError {
   readonly code: string | undefined
   /** The gRPC status. */
   readonly status: string | undefined
+  readonly message: string
   /** The fields of the request that are invalid. */
   readonly fields: readonly unknown[]
+  /** Whether it is Apple's refusal, passed on. */
+  readonly isOfApple: boolean
+  /** The limits that were exceeded, as JSON. */
+  readonly limits: string
 }
 
 /**
  * INVALID_ARGUMENT is about the token if FCM's own code says so, or if the token is the only invalid field. An error in
- * any other field is one of the payload, and the device stays.
+ * any other field is one of the payload, as is one that FCM or Apple calls too large, and the device stays.
  */
-function isBadToken(status: number, { code, fields }: FcmError): boolean {
+function isBadToken(status: number, { code, message, fields, isOfApple }: FcmError): boolean {
   if (status !== 400 || (code !== 'INVALID_ARGUMENT' && fields.length === 0)) return false
+  if (fields.length === 0) return !isOfApple && !/too (big|large|long)|payload/i.test(message)
   return fields.every((field) => field === 'message.token')
 }
 
+/** FCM limits projects and devices with the same code. */
+function isDeviceLimit({ message, limits }: FcmError): boolean {
+  return /\bdevice\b/i.test(message) || /\bdevice\b/i.test(limits)
+}
+
 function parseError(error: unknown): FcmError {
-  const { status, details } = (error ?? {}) as { status?: unknown; details?: unknown }
+  const { status, message, details } = (error ?? {}) as { status?: unknown; message?: unknown; details?: unknown }
   const list = (Array.isArray(details) ? details : []) as Array<Record<string, unknown> | null>
   const ofType = (type: string) => list.find((each) => String(each?.['@type']).endsWith(type))
   const code = ofType('google.firebase.fcm.v1.FcmError')?.errorCode
@@ -59,6 +80,9 @@ function parseError(error: unknown): FcmError {
   return {
     code: typeof code === 'string' ? code : undefined,
     status: typeof status === 'string' ? status : undefined,
+    message: typeof message === 'string' ? message : '',
     fields: Array.isArray(violations) ? violations.map((each: { field?: unknown } | null) => each?.field) : [],
+    isOfApple: ofType('google.firebase.fcm.v1.ApnsError') !== undefined,
+    limits: JSON.stringify(ofType('google.rpc.QuotaFailure')?.violations ?? []),
   }
 }

@@ -34,7 +34,7 @@ export function parseVapidKeys(publicKey: string, privateKey: string): VapidKeys
 export type Vapid = (origin: string) => string
 
 const lifetimeMs = 12 * 3_600_000
-const renewEarlyMs = 3_600_000
+const usedForMs = lifetimeMs - 3_600_000
 const maxOrigins = 1_000
 
 /** Creates VAPID tokens (RFC 8292 §2), each used for half a day. The maximum is a day. */
@@ -43,12 +43,13 @@ export function createVapid({ publicKey, key }: VapidKeys, subject: string, cloc
   return (origin) => {
     const now = clock.now()
     const known = fields.get(origin)
-    if (known && now < known.renewAt) return known.field
+    // One that is to be used for longer was made by a clock that was set back since.
+    if (known && now < known.renewAt && known.renewAt - now <= usedForMs) return known.field
     const claims = { aud: origin, exp: Math.floor((now + lifetimeMs) / 1_000), sub: subject }
     const token = signJwt({ typ: 'JWT', alg: 'ES256' }, claims, key)
     const field = `vapid t=${token}, k=${publicKey}`
     if (fields.size >= maxOrigins) fields.clear()
-    fields.set(origin, { field, renewAt: now + lifetimeMs - renewEarlyMs })
+    fields.set(origin, { field, renewAt: now + usedForMs })
     return field
   }
 }

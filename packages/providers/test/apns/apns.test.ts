@@ -165,6 +165,25 @@ test('a rejected provider token is replaced once, but not sooner than Apple allo
   assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
 })
 
+test('a provider token from a clock that was ahead is not used once the clock is right', async (t) => {
+  const clock = manualClock(Date.now() + 24 * 60 * minuteMs)
+  const { provider } = await setup(t, {}, clock)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured', 'the token is from the future')
+  clock.set(Date.now())
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})
+
+test('a rejected provider token is replaced after the clock was set back behind its first use', async (t) => {
+  const halfHour = 30 * minuteMs
+  const begin = Math.floor(Date.now() / halfHour) * halfHour - halfHour
+  const clock = manualClock(begin + 29 * minuteMs)
+  const { fake, provider } = await setup(t, {}, clock, { tokenSeconds: 0 })
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+  clock.set(begin + minuteMs)
+  fake.answerNext({ status: 403, body: { reason: 'ExpiredProviderToken' } })
+  assert.equal((await sendOne(provider, push())).kind, 'accepted')
+})
+
 test('a connection carries as many pushes as the server allows before another is opened', async (t) => {
   const { fake, provider } = await setup(t, { connections: 2 }, present(), { streams: 5 })
   const results = await sendMany(provider, 60)

@@ -57,17 +57,25 @@ test('an id longer than a collapse id is hashed, identically at every attempt', 
   assert.equal(tags[0], tags[1])
 })
 
-const fcmError = (status: number, errorCode: string, code: string = errorCode) => ({
+const fcmError = (
+  status: number,
+  errorCode: string,
+  code: string = errorCode,
+  message: string = 'as published',
+  more: readonly object[] = [],
+) => ({
   status,
   body: {
     error: {
       code: status,
-      message: 'as published',
+      message,
       status: code,
-      details: [{ '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode }],
+      details: [{ '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode }, ...more],
     },
   },
 })
+const invalidArgument = (message: string, ...more: object[]) =>
+  fcmError(400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT', message, more)
 const badRequest = (...fields: string[]) => ({
   status: 400,
   body: {
@@ -86,13 +94,22 @@ const badRequest = (...fields: string[]) => ({
   },
 })
 
+const thirdPartyError = fcmError(
+  401,
+  'THIRD_PARTY_AUTH_ERROR',
+  'UNAUTHENTICATED',
+  'Auth error from APNS or Web Push Service',
+)
+
 const answers = [
   [fcmError(400, 'INVALID_ARGUMENT'), 'dead_token'],
+  [invalidArgument('The registration token is not a valid FCM registration token'), 'dead_token'],
   [badRequest('message.token'), 'dead_token'],
   [badRequest('message.data[0].value'), 'permanent'],
   [badRequest('message.token', 'message.data'), 'permanent'],
   [{ status: 400, body: 'not json' }, 'permanent'],
-  [fcmError(401, 'THIRD_PARTY_AUTH_ERROR', 'UNAUTHENTICATED'), 'misconfigured', 2],
+  [thirdPartyError, 'misconfigured'],
+  [{ status: 401 }, 'misconfigured', 2],
   [fcmError(403, 'SENDER_ID_MISMATCH', 'PERMISSION_DENIED'), 'dead_token'],
   [{ status: 403 }, 'misconfigured'],
   [{ status: 404, body: { error: { code: 404, status: 'UNREGISTERED' } } }, 'dead_token'],
@@ -117,6 +134,62 @@ test('every error of FCM has its result', async (t) => {
     assert.equal(result.kind, kind, JSON.stringify(behaviour))
     if (result.kind === 'dead_token') assert.equal(result.at, clock.now())
     if (result.kind === 'rate_limited') assert.equal(result.accountWide, true)
+  }
+})
+
+test('a device is alive after a message that FCM or Apple calls too large', async (t) => {
+  const { fake, provider } = await setup(t)
+  const apnsError = {
+    '@type': 'type.googleapis.com/google.firebase.fcm.v1.ApnsError',
+    statusCode: 400,
+    reason: 'PayloadTooLarge',
+  }
+  for (const behaviour of [
+    invalidArgument('Android message is too big'),
+    invalidArgument('Request contains an invalid argument.', apnsError),
+  ]) {
+    fake.answerNext(behaviour)
+    const result = await sendOne(provider, push())
+    assert.equal(result.kind === 'permanent' && result.code, 'INVALID_ARGUMENT', JSON.stringify(result))
+  }
+  const long = push({ content: { body: '"'.repeat(3_800), locale: 'en' } })
+  assert.equal((await sendOne(provider, long)).kind, 'permanent', 'the fake counts bytes as JSON')
+  assert.deepEqual(fake.refusals, ['INVALID_ARGUMENT: Android message is too big'])
+})
+
+test("a rejected credential of Apple's or a browser's service is not asked about twice", async (t) => {
+  const { fake, provider } = await setup(t)
+  fake.answerNext(thirdPartyError)
+  assert.equal((await sendOne(provider, push())).kind, 'misconfigured')
+  assert.equal((await sendOne(provider, push())).kind, 'accepted', 'the answer was not used up by a second request')
+  assert.equal(fake.tokensIssued(), 1, 'the access token is valid')
+})
+
+test('a limit of one device does not pause FCM for the others', async (t) => {
+  const { fake, provider } = await setup(t)
+  const quotaFailure = (...violations: unknown[]) => ({
+    '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+    violations,
+  })
+  const limited = (message: string, ...more: object[]) =>
+    fcmError(429, 'QUOTA_EXCEEDED', 'RESOURCE_EXHAUSTED', message, more)
+  const ofProject = "Quota exceeded for quota metric 'Send requests' of service 'fcm.googleapis.com'"
+  const cases = [
+    [limited('Device message rate exceeded'), false],
+    [limited('Quota exceeded.', quotaFailure({ subject: 'device:a', description: 'too many' })), false],
+    [limited('Quota exceeded.', quotaFailure(null, { description: 'Device message rate exceeded' })), false],
+    [limited(ofProject, quotaFailure({ subject: 'project:1', description: 'too many' })), true],
+    [limited(ofProject, { ...quotaFailure(), violations: 'none' }), true],
+    [{ status: 429, body: 'not json' }, true],
+  ] as const
+  for (const [behaviour, isAccountWide] of cases) {
+    fake.answerNext(behaviour)
+    const result = await sendOne(provider, push())
+    assert.equal(
+      result.kind === 'rate_limited' && result.accountWide === true,
+      isAccountWide,
+      JSON.stringify(behaviour),
+    )
   }
 })
 

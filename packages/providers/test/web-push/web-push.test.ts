@@ -151,6 +151,15 @@ test('a VAPID token is used for half a day, and never longer than a day', async 
   assert.equal((await sendOne(provider, push(subscription))).kind, 'accepted')
 })
 
+test('a VAPID token from a clock that was ahead is not used once the clock is right', async (t) => {
+  const { fake, provider, clock } = await setup(t, {}, present())
+  const subscription = fake.subscribe()
+  clock.advance(24 * 3_600_000)
+  assert.equal((await sendOne(provider, push(subscription))).kind, 'misconfigured', 'it expires after more than a day')
+  clock.advance(-24 * 3_600_000)
+  assert.equal((await sendOne(provider, push(subscription))).kind, 'accepted')
+})
+
 test('a push service that hangs or disconnects is ambiguous; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   const subscription = fake.subscribe()

@@ -175,7 +175,10 @@ export class ProviderPool {
   }
 
   #pausedUntil(name: string): number {
-    return this.#pauses.get(name) ?? 0
+    // One that is longer was begun by a clock that was set back since.
+    const until = Math.min(this.#pauses.get(name) ?? 0, this.#clock.now() + maxPauseMs)
+    this.#pauses.set(name, until)
+    return until
   }
 
   #availableAt({ name }: Provider): number {

@@ -1,7 +1,7 @@
 import type { Credentials } from '../call/credentials.ts'
 import { retryAfterOf } from '../errors/api-error.ts'
 import { isNoAnswer, OAuthError } from '../errors/gatehouse-error.ts'
-import { TokenCache } from '../oauth/token-cache.ts'
+import { inFlightMs, TokenCache } from '../oauth/token-cache.ts'
 import { TokenEndpoint, type TokenEndpointOptions } from '../oauth/token-endpoint.ts'
 import type { Platform } from '../platform/platform.ts'
 import { within } from '../platform/waiting.ts'
@@ -17,13 +17,17 @@ export interface UserTokens {
 
 /** Where the tokens of a user are kept. */
 export interface TokenStore {
-  /** The tokens; undefined when nobody is signed in. */
+  /**
+   * The tokens; undefined when nobody is signed in. Called before each call and around a refresh, so that a sign-out, and
+   * the sign-in of another user, take effect at once.
+   */
   load(): UserTokens | undefined | Promise<UserTokens | undefined>
   /** Keeps new tokens in place of the old ones. They are used once this has resolved. */
   save(tokens: UserTokens): void | Promise<void>
   /**
    * Runs one refresh at a time where several processes or pages share the store: a database lock, or Web Locks. A refresh
-   * token that is used twice ends the sign-in. Default: one at a time in this process.
+   * token that is used twice ends the sign-in. Default: one at a time in this process. Empty or fill the store by the same
+   * lock: otherwise, a sign-out between the last `load` of a refresh and its `save` is undone.
    */
   exclusively?<Result>(refresh: () => Promise<Result>): Promise<Result>
 }
@@ -36,9 +40,10 @@ const maxRequests = 3
 /**
  * The tokens of a user, renewed by their refresh token (RFC 6749 §6) a minute before they expire. Rotated refresh tokens
  * are saved before the new access token is used; where the process ends in between, the issuer accepts the old one for
- * its grace period. A refresh without an answer is asked for again beside it after 4 and 8 s: the answer may have been
- * lost, and after the grace period the old token ends the sign-in. A store that never answers holds up the calls, each
- * until its timeout.
+ * its grace period. Calls go on with the tokens that the store holds then; what a refresh brings after it was emptied, or
+ * holds others, is dropped. A refresh without an answer is asked for again beside it after 4 and 8 s: the answer may have
+ * been lost, and after the grace period the old token ends the sign-in. A store that never answers holds up the calls,
+ * each until its timeout.
  *
  * @throws TypeError when the issuer is neither https nor on loopback
  * @example
@@ -50,25 +55,38 @@ export function refreshing(store: TokenStore, options: TokenEndpointOptions): Cr
   const endpoint = new TokenEndpoint(options)
   let refused = ''
 
+  const load = async (platform: Platform): Promise<UserTokens> => {
+    const tokens = await store.load()
+    if (tokens !== undefined) return tokens
+    cache.follow(undefined, platform)
+    throw new OAuthError('login_required', 'there are no tokens in the store')
+  }
+
+  const isUsable = ({ clock }: Platform, tokens: UserTokens, minMs: number) =>
+    tokens.accessToken !== refused && clock.now() < tokens.expiresAt - minMs
+
   /** A token of the store that nothing is wrong with, or a new one. */
   const loadOrRefresh = async (platform: Platform): Promise<UserTokens> => {
-    const now = platform.clock.now()
-    const isFresh = (tokens: UserTokens) => tokens.accessToken !== refused && now < tokens.expiresAt - freshMs
-    const before = await store.load()
-    if (before !== undefined && isFresh(before)) return before
+    const before = await load(platform)
+    if (isUsable(platform, before, freshMs)) return before
     const refresh = async (): Promise<UserTokens> => {
-      const tokens = await store.load()
-      if (tokens === undefined) throw new OAuthError('login_required', 'there are no tokens in the store')
+      const tokens = await load(platform)
       // Another process may have been first.
-      return isFresh(tokens) ? tokens : renew(platform, tokens)
+      return isUsable(platform, tokens, freshMs) ? tokens : renew(platform, tokens)
     }
     return store.exclusively ? store.exclusively(refresh) : refresh()
   }
 
   const renew = async (platform: Platform, { refreshToken }: UserTokens): Promise<UserTokens> => {
-    const issued = await withRepeats(platform, () =>
+    const answer = withRepeats(platform, () =>
       endpoint.request(platform, { grant_type: 'refresh_token', refresh_token: refreshToken }),
     )
+    await answer.catch(() => {})
+    const stored = await load(platform)
+    // The user signed out meanwhile and another one in, or another process was first: what is stored stays.
+    if (stored.refreshToken !== refreshToken)
+      return isUsable(platform, stored, inFlightMs) ? stored : renew(platform, stored)
+    const issued = await answer
     const tokens = { ...issued, refreshToken: issued.refreshToken ?? refreshToken }
     await store.save(tokens)
     return tokens
@@ -76,7 +94,11 @@ export function refreshing(store: TokenStore, options: TokenEndpointOptions): Cr
 
   const cache = new TokenCache(loadOrRefresh, { isStored: true })
   return {
-    headers: async (platform) => bearerHeaders(await cache.current(platform)),
+    async headers(platform) {
+      const stored = await load(platform)
+      cache.follow(stored.accessToken === refused ? undefined : stored, platform)
+      return bearerHeaders(await cache.current(platform))
+    },
     discard(fields) {
       refused = bearerToken(fields)
       cache.discard(refused)

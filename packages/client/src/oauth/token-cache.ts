@@ -11,7 +11,7 @@ export interface ExpiringToken {
 const renewBeforeMs = 60_000
 const jitterMs = 15_000
 /** A token with less left may expire on its way. */
-const inFlightMs = 5_000
+export const inFlightMs = 5_000
 /** What serves once should be stored before the process may end. */
 const storedWaitMs = 1_000
 const pauseMs = 1_000
@@ -58,7 +58,8 @@ export class TokenCache {
       if (now < token.renewAt) return token.accessToken
       const renewal = this.#obtainOnce(platform).catch(() => {})
       if (this.#isStored) await within(clock, storedWaitMs, renewal)
-      return (this.#token ?? token).accessToken
+      // Dropped meanwhile: it was refused, or its user signed out.
+      if (this.#token !== undefined) return this.#token.accessToken
     }
     try {
       return (await this.#obtainOnce(platform)).accessToken
@@ -75,15 +76,31 @@ export class TokenCache {
     this.#failure = undefined
   }
 
+  /**
+   * Goes on with the token that a store holds now, or with none. Where it is another one than before it is used while it
+   * is valid; where there was none, if it has more than a minute left.
+   */
+  follow(stored: ExpiringToken | undefined, platform: Platform): void {
+    const before = this.#token
+    if (stored?.accessToken === before?.accessToken) return
+    const minMs = before === undefined ? renewBeforeMs : inFlightMs
+    this.#token = undefined
+    this.#failure = undefined
+    if (stored !== undefined && platform.clock.now() < stored.expiresAt - minMs) this.#keep(stored, platform)
+  }
+
+  #keep(token: ExpiringToken, { clock, random }: Platform): void {
+    this.#token = { ...token, renewAt: renewalOf(token.expiresAt, clock.now(), random) }
+  }
+
   #obtainOnce(platform: Platform): Promise<ExpiringToken> {
     if (this.#pending !== undefined) return this.#pending
-    const { clock, random } = platform
+    const { clock } = platform
     if (this.#failure !== undefined && this.#isPausing(this.#failure, clock.now()))
       return Promise.reject(this.#failure.error)
     this.#pending = this.#obtain(platform)
       .then((token) => {
-        const renewAt = renewalOf(token.expiresAt, clock.now(), random)
-        this.#token = { ...token, renewAt }
+        this.#keep(token, platform)
         this.#failure = undefined
         return token
       })

@@ -4,6 +4,7 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import { type Tracking, type TrackingRule, trackingOf } from '../model/delivery/tracking.ts'
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
+import { beforeEnd, withClicks } from './mail-html.ts'
 
 /** What the links of mails need. */
 export interface MailLinksOptions {
@@ -89,39 +90,4 @@ function track(message: OutgoingMessage, links: Links, tracking: Tracking): Outg
       ? clicked
       : beforeEnd(clicked, `<img src="${pixel}" width="1" height="1" alt="" style="display:block">`)
   return { ...message, content: { ...content, html: watched } }
-}
-
-/** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
-function withClicks(text: string, deliveryId: string, links: Links): string {
-  return text.replace(/(<a\b[^>]*?\shref\s*=\s*)("[^"]*"|'[^']*')/gi, (whole, start: string, quoted: string) => {
-    const target = formatLinks(quoted.slice(1, -1).trim())
-    if (
-      target === undefined ||
-      !/^https?:\/\//i.test(target) ||
-      !URL.canParse(target) ||
-      target.startsWith(`${links.baseUrl}/`)
-    )
-      return whole
-    const url = links.url('click', [deliveryId, target])
-    return url === undefined ? whole : `${start}"${url}"`
-  })
-}
-
-const marks: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
-
-/** What an attribute of HTML says; undefined where it names a character by a name that isn't known here. */
-function formatLinks(attribute: string): string | undefined {
-  let known = true
-  const text = attribute.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (_, decimal, hex, name: string) => {
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
-    const character = Number.isNaN(code) ? marks[name] : code <= 0x10ffff ? String.fromCodePoint(code) : undefined
-    known &&= character !== undefined
-    return character ?? ''
-  })
-  return known ? text : undefined
-}
-
-function beforeEnd(text: string, addition: string): string {
-  const end = text.search(/<\/body\s*>(?![\s\S]*<\/body\s*>)/i)
-  return end < 0 ? text + addition : text.slice(0, end) + addition + text.slice(end)
 }

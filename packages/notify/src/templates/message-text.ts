@@ -1,3 +1,4 @@
+import { execFrom } from './exec-from.ts'
 import { divideSms } from './sms-parts.ts'
 
 const entities: Readonly<Record<string, string>> = {
@@ -9,19 +10,60 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** The plain text beside an HTML mail that has none of its own: its words, its lines, its links. */
+/** The plain text beside an HTML mail that has none of its own: its words, its lines, its links. Takes linear time. */
 export function textOfHtml(html: string): string {
-  return html
-    .replace(/<(style|script|head|title)\b[\s\S]*?<\/\1\s*>/gi, '')
-    .replace(/<a\b[^>]*?\bhref\s*=\s*["']?([^"'\s>]+)["']?[^>]*>([\s\S]*?)<\/a\s*>/gi, '$2 ($1)')
-    .replace(/<(br|\/p|\/div|\/h[1-6]|\/tr|\/li|\/table)\b[^>]*>/gi, '\n')
-    .replace(/<li\b[^>]*>/gi, '- ')
-    .replace(/<[^>]*>/g, '')
+  const lines = replaceTags(withLinks(withoutUnshown(html)), lineEnd, '\n')
+  return replaceTags(replaceTags(lines, /<li\b[^>]*>/gi, '- '), /<[^>]*>/g, '')
     .replace(/&(#?\w+);/g, (whole, name: string) => entities[name.toLowerCase()] ?? characterOf(name) ?? whole)
     .replace(/[ \t]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
+}
+
+const lineEnd = /<(br|\/p|\/div|\/h[1-6]|\/tr|\/li|\/table)\b[^>]*>/gi
+
+/** Replaces tags. After the last `>` there is none, and no `<` there is searched for its end in vain. */
+function replaceTags(html: string, tag: RegExp, words: string): string {
+  const end = html.lastIndexOf('>') + 1
+  return html.slice(0, end).replace(tag, words) + html.slice(end)
+}
+
+/** HTML without the elements that show nothing. One without an end tag stays, and so does each of its name after it. */
+function withoutUnshown(html: string): string {
+  const opening = /<(style|script|head|title)\b/gi
+  const unclosed = new Set<string>()
+  let shown = ''
+  let at = 0
+  for (let found = execFrom(opening, html, at); found; found = opening.exec(html)) {
+    const name = found[1]?.toLowerCase() ?? ''
+    const end = unclosed.has(name) ? null : execFrom(new RegExp(`</${name}\\s*>`, 'gi'), html, opening.lastIndex)
+    if (end) {
+      shown += html.slice(at, found.index)
+      at = opening.lastIndex = end.index + end[0].length
+    } else unclosed.add(name)
+  }
+  return shown + html.slice(at)
+}
+
+/** HTML in which each link is its content, and where it leads. Links after the last end tag of one stay. */
+function withLinks(html: string): string {
+  const opening = /<a\b/gi
+  const endTag = /<\/a\s*>/gi
+  let text = ''
+  let at = 0
+  for (let found = execFrom(opening, html, at); found; found = opening.exec(html)) {
+    const contentAt = html.indexOf('>', found.index) + 1
+    if (contentAt === 0) break
+    const target = /\bhref\s*=\s*["']?([^"'\s>]+)/i.exec(html.slice(found.index, contentAt))?.[1]
+    opening.lastIndex = contentAt
+    if (target === undefined) continue
+    const end = execFrom(endTag, html, contentAt)
+    if (!end) break
+    text += `${html.slice(at, found.index)}${html.slice(contentAt, end.index)} (${target})`
+    at = opening.lastIndex = endTag.lastIndex
+  }
+  return text + html.slice(at)
 }
 
 /** What a numeric character reference stands for; undefined for one that stands for no character of a text. */

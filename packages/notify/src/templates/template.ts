@@ -3,6 +3,7 @@ import type { Channel } from '../model/channel.ts'
 import type { Content, Data } from '../model/notification/notification.ts'
 import { listNames } from './names.ts'
 import { type PlainTemplate, plainTemplate } from './plain-template.ts'
+import { safeLinks } from './safe-links.ts'
 
 /** One published text: what a channel says in a locale. `html` is for email, beside its text. */
 export interface TemplateText {
@@ -241,14 +242,4 @@ function withoutControls(text: string): string {
 /** A header's worth of text: nothing in it ends the line. */
 function oneLine(text: string): string {
   return withoutControls(text.replace(/[\r\n\u0085\u2028\u2029]+/g, ' ')).trim()
-}
-
-const link = /\b(href|src|action|formaction)\s*=\s*("([^"]*)"|'([^']*)'|([^\s>]+))/gi
-
-/** Links that lead anywhere but to http, https and mailto are emptied. */
-function safeLinks(html: string): string {
-  return html.replace(link, (whole, name: string, _value, double?: string, single?: string, bare?: string) => {
-    const target = (double ?? single ?? bare ?? '').replace(/[\u0000-\u0020]+|&(tab|newline|nbsp);?/gi, '')
-    return /^(https?:|mailto:|#|\/)/i.test(target) ? whole : `${name}="#"`
-  })
 }

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasRemoteImages } from '../../src/dev-mailbox/mail-frame.ts'
+import { endWhereItHangs } from '../support/hang-bound.ts'
+
+test('images of other places are found in a mail, those within it are none', () => {
+  assert.ok(hasRemoteImages('<p><IMG alt="a" src = "https://shop.example/a.png">'))
+  assert.ok(hasRemoteImages('<td style="background: url(\'//shop.example/a.png\')">'))
+  assert.ok(!hasRemoteImages('<img src="data:image/png;base64,AA"> https://shop.example/a.png'))
+})
+
+test('the images of a long text of `<img ` are looked for within bounds', { timeout: 60_000 }, () => {
+  assert.equal(
+    endWhereItHangs(() => hasRemoteImages('<img '.repeat(52_000))),
+    false,
+  )
+})

@@ -68,6 +68,18 @@ export function normalizeName(name: string): string {
   return name.trim().normalize('NFKC').toLowerCase()
 }
 
+/**
+ * The username of a user whose address becomes `email`. Who registered with an address has it as the username, which
+ * must not keep it from its next owner.
+ */
+export function usernameFor(
+  { username, email: before }: Pick<User, 'username' | 'email'>,
+  email: string | undefined,
+): string {
+  const follows = before !== undefined && username === normalizeName(before)
+  return follows && email !== undefined ? normalizeName(email) : username
+}
+
 type ComparedUser = Pick<User, 'username' | 'plan' | 'email' | 'emailVerified' | 'roles' | 'claims'>
 
 /**

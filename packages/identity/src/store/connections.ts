@@ -2,7 +2,7 @@ import type { Connection } from '../model/connection.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
-import type { NewUser } from './users.ts'
+import type { ExpectedRoles, NewUser } from './users.ts'
 
 /** A connection to create, or the new state of one. */
 export interface NewConnection extends Pick<Connection, 'id' | 'settings'> {
@@ -105,6 +105,9 @@ export interface LinkRemoval {
   readonly required: string | undefined
 }
 
+/** A removal of a link of another user. */
+export type LinkRevocation = Omit<LinkRemoval, 'keepSession'> & { readonly expectedRoles?: ExpectedRoles }
+
 /** A user who was found by a link. */
 export interface LinkedUser {
   readonly user: User
@@ -136,13 +139,9 @@ export interface LinkedAccounts {
   ): Promise<'removed' | 'missing' | 'last_way'>
   /**
    * Removes any link of a user, and ends every session, grant and mailed link. Returns how many ways to sign in are left;
-   * undefined for an unknown link.
+   * undefined for an unknown link. @throws RolesChanged
    */
-  revoke(
-    link: Omit<LinkRemoval, 'keepSession'>,
-    end: SignOutOptions,
-    messages: readonly OutboxMessage[],
-  ): Promise<number | undefined>
+  revoke(link: LinkRevocation, end: SignOutOptions, messages: readonly OutboxMessage[]): Promise<number | undefined>
 }
 
 /** Where a session was signed in to through a provider. */

@@ -1,6 +1,7 @@
 import type { FactorKind } from '../model/factors/second-factor.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
+import type { ExpectedRoles } from './users.ts'
 
 /** A factor that a user has enrolled. Times are Unix milliseconds. */
 export interface Factor {
@@ -49,8 +50,14 @@ export interface Factors {
   /**
    * Deletes every factor, recovery code and remembered device, makes the user enrol at the next sign-in, and ends what a
    * reset of the password ends: sessions, grants, mailed links and API keys. False when there is no such user.
+   * @throws RolesChanged
    */
-  reset(userId: string, end: SignOutOptions, messages: readonly OutboxMessage[]): Promise<boolean>
+  reset(
+    userId: string,
+    end: SignOutOptions,
+    messages: readonly OutboxMessage[],
+    expectedRoles?: ExpectedRoles,
+  ): Promise<boolean>
 }
 
 /** Authenticator apps: one for each user at most. */

@@ -1,6 +1,7 @@
 import type { Passkey } from '../model/factors/passkey.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
+import type { ExpectedRoles } from './users.ts'
 
 /** A passkey with its owner, whose account is not locked. */
 export interface PasskeyOwner {
@@ -49,6 +50,7 @@ export interface PasskeyRemoval {
   readonly evenLast: boolean
   /** The connection that is the only way to sign in for the user's address. */
   readonly required?: string | undefined
+  readonly expectedRoles?: ExpectedRoles
 }
 
 /** Passkeys that exist. Every change names the owner, in the statement itself. */
@@ -66,6 +68,7 @@ export interface Passkeys {
   recordUse(id: string, use: PasskeyUse, decide: DecideUse): Promise<'accepted' | 'regression' | 'missing'>
   /** False when the user has no such passkey. */
   rename(userId: string, id: string, name: string): Promise<boolean>
+  /** @throws RolesChanged */
   remove(removal: PasskeyRemoval, messages: readonly OutboxMessage[]): Promise<RemovePasskeyResult>
 }
 

@@ -47,9 +47,25 @@ export interface Users {
   ): Promise<UserChange | 'outdated'>
   /**
    * Deletes the user with all sessions, grants and keys, and adds them to the revocation feed, and messages to the
-   * outbox.
+   * outbox. @throws RolesChanged
    */
-  remove(id: string, end: SignOutOptions, messages?: readonly OutboxMessage[]): Promise<UserChange>
+  remove(
+    id: string,
+    end: SignOutOptions,
+    messages?: readonly OutboxMessage[],
+    expectedRoles?: ExpectedRoles,
+  ): Promise<UserChange>
+}
+
+/**
+ * The roles by which a caller was allowed to change another user: the change is made only while the user has the same
+ * ones. Undefined for changes of a user's own.
+ */
+export type ExpectedRoles = readonly string[] | undefined
+
+/** The user does not have the {@link ExpectedRoles} any more; nothing was changed. */
+export class RolesChanged extends Error {
+  override readonly name = 'RolesChanged'
 }
 
 /** A unique name (an id, a username, an address) is in use. */
@@ -101,6 +117,7 @@ export interface PasswordChange {
   readonly keepSession?: string
   /** Whether the user's API keys are deleted too. */
   readonly endApiKeys: boolean
+  readonly expectedRoles?: ExpectedRoles
   /** Messages for the outbox. */
   readonly messages?: readonly OutboxMessage[]
 }
@@ -139,6 +156,7 @@ export interface SignOutEverywhere {
 export interface Accounts {
   /**
    * Sets the password and ends every grant, mailed link and session but `keepSession`. False when nothing was changed.
+   * @throws RolesChanged
    */
   setPassword(change: PasswordChange, end: SignOutOptions): Promise<boolean>
   /** Removes the password, and ends what `setPassword` ends; not if it is the last way to sign in. */
@@ -154,12 +172,13 @@ export interface Accounts {
   verifyEmail(linkHash: string, now: number): Promise<boolean>
   /** Ends every grant, mailed link and session but `keepSession`, and forgets every known browser, in one step. */
   signOutEverywhere(everywhere: SignOutEverywhere, end: SignOutOptions): Promise<void>
-  /** Locks or unlocks; locking ends every grant, mailed link and session. */
+  /** Locks or unlocks; locking ends every grant, mailed link and session. @throws RolesChanged */
   setLocked(
     userId: string,
     locked: boolean,
     end: SignOutOptions,
     expected?: Pick<User, 'lockedAt'>,
+    expectedRoles?: ExpectedRoles,
   ): Promise<UserChange | 'outdated'>
 }
 

@@ -5,7 +5,7 @@ import { createNotices } from '../../mail/notices.ts'
 import { signOutOptions } from '../../sessions/end-session.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { factorsSchema } from '../responses.ts'
-import { findChangeableUser } from './users.ts'
+import { findChangeableUser, reportChangedRoles } from './users.ts'
 
 /** The second factors of a user, as management returns them. */
 export type FactorsResponse = Static<typeof factorsSchema>
@@ -29,7 +29,7 @@ export async function readFactors({ store, clock }: AdminContext, userId: string
 /**
  * Removes every factor of a user, and makes the user enrol at the next sign-in. Every session, grant and API key of the
  * user ends.
- * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 503
+ * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 409, 503
  */
 export async function resetFactors(context: AdminContext, by: Authority, userId: string): Promise<void> {
   const user = await findChangeableUser(context, by, userId)
@@ -41,7 +41,7 @@ export async function resetFactors(context: AdminContext, by: Authority, userId:
     createNotices(context, { user, kind: 'factor_removed', request: undefined, facts: { factor } }),
   )
   await auditChange(context, by, { action: 'factors.reset', target: { type: 'user', id: userId }, before })
-  if (!(await context.store.factors.reset(userId, signOutOptions(context), notices)))
-    throw new Problem(404, 'There is no user with this id.')
+  const reset = context.store.factors.reset(userId, signOutOptions(context), notices, user.roles)
+  if (!(await reportChangedRoles(reset))) throw new Problem(404, 'There is no user with this id.')
   context.signalOutbox()
 }

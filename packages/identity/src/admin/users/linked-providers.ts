@@ -8,7 +8,7 @@ import { signOutOptions } from '../../sessions/end-session.ts'
 import type { LinkedAccount } from '../../store/index.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { linkedProviderSchema, removedProviderSchema } from '../responses.ts'
-import { findChangeableUser } from './users.ts'
+import { findChangeableUser, reportChangedRoles } from './users.ts'
 
 /** An account at a provider that is linked to a user, as management returns it. */
 export type LinkedProviderResponse = Static<typeof linkedProviderSchema>
@@ -34,7 +34,7 @@ export async function listLinkedProviders({ store }: AdminContext, userId: strin
 /**
  * Removes an account at a provider from a user, even the last way to sign in, and ends every session and grant of the
  * user. Returns how many ways are left.
- * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 503
+ * @throws Problem 403 for oneself, and for a user with a management role whose scopes the caller lacks; 404, 409, 503
  */
 export async function removeLinkedProvider(
   context: AdminContext,
@@ -53,8 +53,9 @@ export async function removeLinkedProvider(
   const facts = { provider: connection === undefined ? link.connectionId : connectionName(connection) }
   const notices = createNotices(context, { user, kind: 'provider_unlinked', request: undefined, facts })
   const required = await findRequiredConnection(context, user.email)
-  const removal = { userId, linkId, passkeys: context.features.passkeys, required }
-  const remaining = await linkedAccounts.revoke(removal, signOutOptions(context), notices)
+  const expectedRoles = user.roles
+  const removal = { userId, linkId, passkeys: context.features.passkeys, required, expectedRoles }
+  const remaining = await reportChangedRoles(linkedAccounts.revoke(removal, signOutOptions(context), notices))
   if (remaining === undefined) throw notFound()
   context.signalOutbox()
   return { remaining_ways: remaining }

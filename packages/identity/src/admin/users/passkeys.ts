@@ -5,7 +5,7 @@ import { createNotices } from '../../mail/notices.ts'
 import type { Passkey } from '../../model/factors/passkey.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import type { passkeySchema } from '../responses.ts'
-import { findChangeableUser } from './users.ts'
+import { findChangeableUser, reportChangedRoles } from './users.ts'
 
 /** A passkey of a user, as management returns it. */
 export type PasskeyResponse = Static<typeof passkeySchema>
@@ -31,7 +31,7 @@ export async function listPasskeys({ store }: AdminContext, userId: string): Pro
   return (await store.passkeys.listByUser(userId)).map(formatPasskey)
 }
 
-/** Removes a passkey of a user, even the last way to sign in. @throws Problem 403, 404, 503 */
+/** Removes a passkey of a user, even the last way to sign in. @throws Problem 403, 404, 409, 503 */
 export async function removePasskey(context: AdminContext, by: Authority, userId: string, id: string): Promise<void> {
   const user = await findChangeableUser(context, by, userId)
   if (by.actor.subject === userId) throw new Problem(403, 'Remove your own passkeys on your account page.')
@@ -41,7 +41,8 @@ export async function removePasskey(context: AdminContext, by: Authority, userId
   await auditChange(context, by, { action: 'passkeys.remove', target: { type: 'user', id: userId }, before })
   const facts = { factor: 'passkey' }
   const messages = createNotices(context, { user, kind: 'factor_removed', request: undefined, facts })
-  if ((await context.store.passkeys.remove({ userId, id, evenLast: true }, messages)) !== 'removed') throw notFound()
+  const removal = { userId, id, evenLast: true, expectedRoles: user.roles }
+  if ((await reportChangedRoles(context.store.passkeys.remove(removal, messages))) !== 'removed') throw notFound()
   context.signalOutbox()
 }
 

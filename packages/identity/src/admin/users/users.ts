@@ -7,9 +7,9 @@ import { createRecipientMessage } from '../../mail/messages.ts'
 import { createNotices } from '../../mail/notices.ts'
 import { revocationTimes } from '../../model/grants/revocation-times.ts'
 import { ownerRole } from '../../model/management-roles.ts'
-import { normalizeName, type User } from '../../model/user.ts'
+import { normalizeName, type User, usernameFor } from '../../model/user.ts'
 import { signOutOptions } from '../../sessions/end-session.ts'
-import type { NewUser, UserChange } from '../../store/index.ts'
+import { type NewUser, RolesChanged, type UserChange } from '../../store/index.ts'
 import { type Authority, auditChange, requireAuthorityOverUser, requireRoleAuthority } from '../authority.ts'
 import { reportConflict, requireFreeId } from '../clients/clients.ts'
 import { requireKnownPlan } from '../limits/plans.ts'
@@ -122,8 +122,8 @@ export async function updateUser(
   if (Object.keys(members).length > 0) await orOutdated(writeUser(context, user, changed))
   if (locked !== undefined) {
     const expected = ifMatch === undefined ? undefined : user
-    const write = context.store.accounts.setLocked(id, locked, signOutOptions(context), expected)
-    await orOutdated(write.then(requireChanged))
+    const write = context.store.accounts.setLocked(id, locked, signOutOptions(context), expected, changed.roles)
+    await orOutdated(reportChangedRoles(write).then(requireChanged))
     context.signalOutbox()
   }
   return readUser(context, id)
@@ -144,7 +144,7 @@ function applyPatch(user: User, patch: UserUpdate): NewUser {
   const { claims = user.claims, mergesClaims = false } = patch
   return {
     id: user.id,
-    username: patch.username === undefined ? user.username : normalizeName(patch.username),
+    username: patch.username === undefined ? usernameFor(user, email) : normalizeName(patch.username),
     plan: patch.plan ?? user.plan,
     email,
     emailVerified: patch.email_verified ?? (email === user.email && user.emailVerified),
@@ -203,7 +203,9 @@ export async function deleteUser(context: AdminContext, by: Authority, id: strin
   const user = await findChangeableUser(context, by, id)
   await requireOtherOwner(context, user)
   await auditChange(context, by, { action: 'users.delete', target: target(id), before: auditedMembers(user) })
-  requireChanged(await context.store.users.remove(id, signOutOptions(context), [createRecipientMessage(context, id)]))
+  const messages = [createRecipientMessage(context, id)]
+  const removed = context.store.users.remove(id, signOutOptions(context), messages, user.roles)
+  requireChanged(await reportChangedRoles(removed))
   context.signalOutbox()
 }
 
@@ -238,6 +240,15 @@ function requireChanged(result: UserChange | 'outdated'): void {
 class OutdatedUser extends Problem {
   constructor() {
     super(409, 'The user was changed at the same time; read it again and retry.')
+  }
+}
+
+/** Awaits a change that the user's roles allowed. @throws Problem 409 when the user has others by now */
+export async function reportChangedRoles<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof RolesChanged ? new OutdatedUser() : error
   }
 }
 

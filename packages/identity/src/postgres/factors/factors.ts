@@ -1,9 +1,17 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { FactorKind } from '../../model/factors/second-factor.ts'
-import type { EnrolledFactors, FactorChange, Factors, OutboxMessage, SignOutOptions } from '../../store/index.ts'
+import type {
+  EnrolledFactors,
+  ExpectedRoles,
+  FactorChange,
+  Factors,
+  OutboxMessage,
+  SignOutOptions,
+} from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { orUndefined } from '../rows.ts'
 import { endAccess } from '../users/end-access.ts'
+import { requireRoles } from '../users/lock-user.ts'
 
 interface OverviewRow {
   readonly kind: FactorKind | null
@@ -35,8 +43,14 @@ export class PostgresFactors implements Factors {
     return { factors, recoveryCodes: rows[0]?.codes ?? 0, mustEnrol: rows[0]?.must_enrol ?? false }
   }
 
-  reset(userId: string, end: SignOutOptions, messages: readonly OutboxMessage[]): Promise<boolean> {
+  reset(
+    userId: string,
+    end: SignOutOptions,
+    messages: readonly OutboxMessage[],
+    expectedRoles?: ExpectedRoles,
+  ): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
+      await requireRoles(tx, userId, expectedRoles)
       const { rowCount } = await tx.query(
         'UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1',
         [userId],

@@ -6,6 +6,7 @@ import type {
   LinkedAccounts,
   LinkedUser,
   LinkRemoval,
+  LinkRevocation,
   LinkTarget,
   NewLink,
   NewUser,
@@ -18,7 +19,7 @@ import { putMessages } from '../operations/outbox.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { endAccess } from '../users/end-access.ts'
-import { lockUser } from '../users/lock-user.ts'
+import { lockUser, requireRoles } from '../users/lock-user.ts'
 import { countSignInWays } from '../users/sign-in-ways.ts'
 import { writeUser } from '../users/users.ts'
 
@@ -127,12 +128,13 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
   }
 
   revoke(
-    { userId, linkId, ...counted }: Omit<LinkRemoval, 'keepSession'>,
+    { userId, linkId, expectedRoles, ...counted }: LinkRevocation,
     end: SignOutOptions,
     messages: readonly OutboxMessage[],
   ): Promise<number | undefined> {
     return this.#database.transaction(async (tx) => {
       if (!(await lockLink(tx, userId, linkId))) return undefined
+      await requireRoles(tx, userId, expectedRoles)
       const remaining = await countSignInWays(tx, userId, { ...counted, exceptLink: linkId })
       await deleteLink(tx, userId, linkId)
       await putMessages(tx, messages)

@@ -12,6 +12,7 @@ import type {
 import { removeUselessCodes } from '../factors/factors.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { type UserRow, userOf } from '../rows.ts'
+import { requireRoles } from '../users/lock-user.ts'
 import { isLastOwnWay } from '../users/sign-in-ways.ts'
 import { type PasskeyRow, passkeyColumns, passkeyOf } from './rows.ts'
 
@@ -71,11 +72,12 @@ export class PostgresPasskeys implements Passkeys {
   }
 
   remove(
-    { userId, id, evenLast, required }: PasskeyRemoval,
+    { userId, id, evenLast, required, expectedRoles }: PasskeyRemoval,
     messages: readonly OutboxMessage[],
   ): Promise<RemovePasskeyResult> {
     return this.#database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR NO KEY UPDATE', [userId])
+      await requireRoles(tx, userId, expectedRoles)
       const owned = 'SELECT 1 FROM identity.passkey WHERE user_id = $1 AND id = $2'
       if ((await tx.query(owned, [userId, id])).rowCount === 0) return 'missing'
       if (!evenLast && (await isLastOwnWay(tx, userId, required))) return 'last_way'

@@ -3,6 +3,7 @@ import { revokedBefore } from '../../model/grants/revocation-times.ts'
 import type { User } from '../../model/user.ts'
 import type {
   Accounts,
+  ExpectedRoles,
   PasswordChange,
   PasswordRemoval,
   PasswordReset,
@@ -15,7 +16,7 @@ import { removeLinks } from '../federation/linked-accounts.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { appendRevocations } from '../tokens/revocations.ts'
 import { endAccess } from './end-access.ts'
-import { lockUser } from './lock-user.ts'
+import { lockUser, requireRoles } from './lock-user.ts'
 import { consumeLink } from './mailed-links.ts'
 import { isLastOwnWay } from './sign-in-ways.ts'
 
@@ -85,10 +86,12 @@ export class PostgresAccounts implements Accounts {
     locked: boolean,
     end: SignOutOptions,
     expected?: Pick<User, 'lockedAt'>,
+    expectedRoles?: ExpectedRoles,
   ): Promise<UserChange | 'outdated'> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, userId, locked)
       if (found === undefined) return 'missing'
+      await requireRoles(tx, userId, expectedRoles)
       if (expected !== undefined && !(await isLockedSince(tx, userId, expected.lockedAt))) return 'outdated'
       if (found.lastOwner) return 'last_owner'
       await tx.query(
@@ -137,10 +140,12 @@ export async function setPassword(
     verified,
     keepSession,
     endApiKeys,
+    expectedRoles,
     messages = [],
   }: Omit<PasswordChange, 'hash'> & { readonly hash: string | null },
   end: SignOutOptions,
 ): Promise<boolean> {
+  await requireRoles(tx, userId, expectedRoles)
   const { rowCount } = await tx.query(
     `UPDATE identity.account SET password_hash = $2, password_changed_at = $3, updated_at = $3, credential_version = gen_random_uuid()
      WHERE id = $1 AND ($4::uuid IS NULL OR (credential_version = $4 AND locked_at IS NULL))`,

@@ -1,14 +1,24 @@
 import { type Database, sqlState } from '@gatehouse/kit'
 import { maxCodeAttempts } from '../../model/factors/mailed-code.ts'
-import type { EmailChange, EmailChanges, EmailCodeAttempt, OutboxMessage } from '../../store/index.ts'
+import { usernameFor } from '../../model/user.ts'
+import {
+  type EmailChange,
+  type EmailChanges,
+  type EmailCodeAttempt,
+  NameConflict,
+  type OutboxMessage,
+} from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
+import { orUndefined } from '../rows.ts'
 import { removeStaleLinks } from './mailed-links.ts'
-import { removeRegistrations, uniqueViolation } from './users.ts'
+import { removeRegistrations, requireFreeNames, uniqueViolation } from './users.ts'
 
 /** Whether the change is the one of this page, and the account is still as it was when it began. */
 const isOpen = `user_id = $1 AND browser_hash = $2 AND challenge_hash = $3 AND expires_at > $4
   AND EXISTS (SELECT 1 FROM identity.account a WHERE a.id = user_id AND a.credential_version = email_change.credential_version
     AND a.email IS NOT DISTINCT FROM previous_email AND a.locked_at IS NULL)`
+
+const lockNames = 'SELECT username, email FROM identity.account WHERE id = $1 FOR NO KEY UPDATE'
 
 /** Changes of addresses in `identity.email_change`. */
 export class PostgresEmailChanges implements EmailChanges {
@@ -66,26 +76,27 @@ export class PostgresEmailChanges implements EmailChanges {
     try {
       return await this.#database.transaction(async (tx) => {
         // Another change of the account comes before this one, and voids it, or waits for it.
-        await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR NO KEY UPDATE', [userId])
+        const [account] = (await tx.query<{ username: string; email: string | null }>(lockNames, [userId])).rows
         const { rows } = await tx.query<{ email: string }>(
           `DELETE FROM identity.email_change WHERE ${isOpen} AND code_hash = $5 RETURNING email`,
           [...open, codeHash],
         )
         const [change] = rows
-        if (change === undefined) return 'wrong'
-        // Who registered with an address has it as the user name, which must not keep it from its next owner.
+        if (account === undefined || change === undefined) return 'wrong'
+        const { email } = change
+        const username = usernameFor({ ...account, email: orUndefined(account.email) }, email)
+        await requireFreeNames(tx, { id: userId, username, email })
         await tx.query(
-          `UPDATE identity.account SET username = CASE WHEN username = lower(email) THEN $2 ELSE username END,
-             email = $2, email_verified = true, updated_at = $3 WHERE id = $1`,
-          [userId, change.email, now],
+          `UPDATE identity.account SET username = $2, email = $3, email_verified = true, updated_at = $4 WHERE id = $1`,
+          [userId, username, email, now],
         )
-        await removeStaleLinks(tx, userId, change.email)
-        await removeRegistrations(tx, change.email)
+        await removeStaleLinks(tx, userId, email)
+        await removeRegistrations(tx, email)
         await putMessages(tx, messages)
         return 'changed'
       })
     } catch (error) {
-      if (sqlState(error) === uniqueViolation) return 'in_use'
+      if (error instanceof NameConflict || sqlState(error) === uniqueViolation) return 'in_use'
       throw error
     }
   }

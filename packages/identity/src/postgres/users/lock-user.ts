@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '@gatehouse/kit'
 import { isLastOwner, ownerRole } from '../../model/management-roles.ts'
+import { type ExpectedRoles, RolesChanged } from '../../store/index.ts'
 
 /** A user whose row is locked. */
 export interface LockedUser {
@@ -21,4 +23,15 @@ export async function lockUser(tx: Transaction, id: string, withOwners: boolean)
   const user = rows.find((row) => row.id === id)
   if (user === undefined) return undefined
   return { roles: user.roles, lastOwner: withOwners && isLastOwner(id, rows) }
+}
+
+/**
+ * Locks the user's account where a change expects roles, as a statement does that updates it; without effect for an
+ * unknown user. @throws RolesChanged
+ */
+export async function requireRoles(tx: Transaction, id: string, expected: ExpectedRoles): Promise<void> {
+  if (expected === undefined) return
+  const text = 'SELECT roles FROM identity.account WHERE id = $1 FOR NO KEY UPDATE'
+  const [user] = (await tx.query<{ roles: string[] }>(text, [id])).rows
+  if (user !== undefined && !isDeepStrictEqual(user.roles, [...expected])) throw new RolesChanged()
 }

@@ -3,6 +3,7 @@ import { commitMarginMs, type RevocationTimes, revokedBefore } from '../../model
 import { listRevokedRoles, ownerRole } from '../../model/management-roles.ts'
 import { isUnchanged, type User } from '../../model/user.ts'
 import {
+  type ExpectedRoles,
   type ExpectedUser,
   NameConflict,
   type NewUser,
@@ -18,7 +19,7 @@ import { queries, runStatement } from '../queries.ts'
 import { type UserRow, userColumns, userOf } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
 import { appendRevocations, lockRevocations } from '../tokens/revocations.ts'
-import { lockUser } from './lock-user.ts'
+import { lockUser, requireRoles } from './lock-user.ts'
 import { removeStaleLinks } from './mailed-links.ts'
 import { reserveSubject } from './subjects.ts'
 
@@ -39,7 +40,9 @@ export class PostgresUsers implements Users {
   }
 
   async findByLogin(login: string): Promise<User | undefined> {
-    const text = `${select} WHERE username = $1 OR lower(email) = $1 ORDER BY (username = $1) DESC LIMIT 1`
+    // The address comes before another account's username: its owner has proven it, or can. Writes refuse such names, but
+    // two at once don't see each other.
+    const text = `${select} WHERE username = $1 OR lower(email) = $1 ORDER BY username = $1 LIMIT 1`
     const { rows } = await this.#database.query<UserRow>({ name: 'identity login', text, values: [login] })
     return rows[0] && userOf(rows[0])
   }
@@ -72,19 +75,29 @@ export class PostgresUsers implements Users {
       const found = await lockUser(tx, user.id, listRevokedRoles(expected.roles, user.roles).includes(ownerRole))
       if (found === undefined) return 'missing'
       const { rows } = await tx.query<UserRow>(`${select} WHERE account.id = $1`, [user.id])
-      if (!rows.some((row) => isUnchanged(expected, userOf(row)))) return 'outdated'
+      const current = rows[0] && userOf(rows[0])
+      if (current === undefined || !isUnchanged(expected, current)) return 'outdated'
       if (found.lastOwner) return 'last_owner'
-      await writeUser(tx, user, times().now)
+      // A verification meanwhile, which is no conflict, must not be undone by what was read before it.
+      const keepsVerification = user.email === expected.email && user.emailVerified === expected.emailVerified
+      const { emailVerified } = keepsVerification ? current : user
+      await writeUser(tx, { ...user, emailVerified }, times().now)
       await putMessages(tx, outbox)
       await revokeTokensOfRoles(tx, user, expected.roles, times)
       return 'changed'
     })
   }
 
-  remove(id: string, end: SignOutOptions, messages: readonly OutboxMessage[] = []): Promise<UserChange> {
+  remove(
+    id: string,
+    end: SignOutOptions,
+    messages: readonly OutboxMessage[] = [],
+    expectedRoles?: ExpectedRoles,
+  ): Promise<UserChange> {
     return this.#database.transaction(async (tx) => {
       const found = await lockUser(tx, id, true)
       if (found === undefined) return 'missing'
+      await requireRoles(tx, id, expectedRoles)
       if (found.lastOwner) return 'last_owner'
       const text = 'SELECT email, email_verified FROM identity.account WHERE id = $1'
       const [account] = (await tx.query<{ email: string | null; email_verified: boolean }>(text, [id])).rows
@@ -126,6 +139,7 @@ export const uniqueViolation = '23505'
 /** Creates or updates a user; without a password hash the password stays. @throws NameConflict */
 export async function writeUser(tx: Transaction, user: NewUser, now: number): Promise<WriteResult> {
   await reserveSubject(tx, user.id, 'user', user.plan)
+  await requireFreeNames(tx, user)
   try {
     const { rows } = await runStatement(tx, queries.writeAccount, [
       user.id,
@@ -142,8 +156,28 @@ export async function writeUser(tx: Transaction, user: NewUser, now: number): Pr
     await removeRegistrations(tx, user.email)
     return rows[0]?.created ? 'created' : 'updated'
   } catch (error) {
-    throw sqlState(error) === uniqueViolation ? nameConflict(error as Error, user) : error
+    if (sqlState(error) !== uniqueViolation) throw error
+    const isAddress = String((error as { constraint?: string }).constraint).includes('email')
+    throw nameConflict(isAddress ? 'email' : 'username', user)
   }
+}
+
+type Named = Pick<NewUser, 'id' | 'username' | 'email'>
+
+/**
+ * Refuses a new username that is the address of another account, and a new address that is another's username: people
+ * sign in with either. What the account has already is not looked at. Without a lock that every write would have to wait
+ * for, two at once can still store such names; `findByLogin` then prefers the address. @throws NameConflict
+ */
+export async function requireFreeNames(tx: Transaction, user: Named): Promise<void> {
+  const { rows } = await tx.query<{ is_address: boolean }>(
+    `SELECT lower(other.email) = $2 AND own.username IS DISTINCT FROM $2 AS is_address
+       FROM identity.account other LEFT JOIN identity.account own ON own.id = $1
+      WHERE other.id <> $1 AND ((lower(other.email) = $2 AND own.username IS DISTINCT FROM $2)
+         OR (other.username = lower($3) AND lower(own.email) IS DISTINCT FROM lower($3))) LIMIT 1`,
+    [user.id, user.username, user.email ?? null],
+  )
+  if (rows[0] !== undefined) throw nameConflict(rows[0].is_address ? 'username' : 'email', user)
 }
 
 /** Deletes the registrations for an address that has, or had, an account. */
@@ -151,7 +185,6 @@ export async function removeRegistrations(tx: Transaction, email: string | undef
   if (email !== undefined) await tx.query('DELETE FROM identity.registration WHERE lower(email) = lower($1)', [email])
 }
 
-function nameConflict(error: Error, user: { username: string; email: string | undefined }): NameConflict {
-  const member = String((error as { constraint?: string }).constraint).includes('email') ? 'email' : 'username'
+function nameConflict(member: 'username' | 'email', user: Named): NameConflict {
   return new NameConflict(member, `the ${member} ${user[member]} belongs to another user`)
 }

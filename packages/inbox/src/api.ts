@@ -67,6 +67,9 @@ export class ApiError extends Error {
   }
 }
 
+/** What is read comes within this time, or is given up. */
+const maxWaitMs = 30_000
+
 /** The user's part of the notification service. */
 export class Api {
   /** Ends what is being read; what is being sent goes on. */
@@ -132,15 +135,23 @@ export class Api {
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
     const content = body
       ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      : { signal: this.stopping.signal }
+      : { signal: AbortSignal.any([this.stopping.signal, AbortSignal.timeout(maxWaitMs)]) }
     return (await this.#ask(path, { method, ...content })).json()
   }
 
   async #ask(path: string, init: RequestInit): Promise<Response> {
     const { userId, getToken } = this.#access
+    const { signal } = init
     const url = this.#url(`users/${encodeURIComponent(userId)}/${path}`)
     for (let renew = false; ; renew = true) {
-      const authorization = `Bearer ${await getToken(renew)}`
+      signal?.throwIfAborted()
+      const token = await Promise.race([
+        getToken(renew),
+        new Promise<never>((_, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason))
+        }),
+      ])
+      const authorization = `Bearer ${token}`
       const answer = await fetch(url, { ...init, headers: { ...init.headers, authorization }, cache: 'no-store' })
       if (answer.ok) return answer
       await answer.body?.cancel()

@@ -24,9 +24,7 @@ export class GatehouseInbox extends HTMLElement {
   readonly #badge = h('span', { class: 'badge', part: 'badge', 'aria-hidden': 'true', hidden: true })
   readonly #bell: HTMLButtonElement
   readonly #panel: HTMLDivElement
-  readonly #seen = new Seen((ids) => {
-    if (!this.#panel.hidden) void this.#change('seen', { ids })
-  })
+  readonly #seen = new Seen(async (ids) => !!this.#panel.hidden || this.#change('seen', { ids }, true))
   #texts: Texts = english
   #getToken: Access['getToken'] | undefined
   #api: Api | undefined
@@ -183,18 +181,19 @@ export class GatehouseInbox extends HTMLElement {
     this.#bell.setAttribute('aria-expanded', 'false')
   }
 
-  /** Calls the service; a failure is shown until the next success. */
-  async #do(work: (api: Api, items: Items) => Promise<void>): Promise<void> {
+  /** Calls the service and answers whether it did it; a failure is shown until the next success, unless `quiet`. */
+  async #do(work: (api: Api, items: Items) => Promise<void>, quiet = false): Promise<boolean> {
     const api = this.#api
-    if (!api) return
-    let failed = false
-    await work(api, this.#items).catch(() => {
-      failed = true
-    })
-    if (api !== this.#api) return
-    this.#failed = failed
-    if (failed) this.#live.textContent = this.#texts.failed
+    if (!api) return true
+    const done = await work(api, this.#items).then(
+      () => true,
+      () => false,
+    )
+    if (api !== this.#api || (!done && quiet)) return done
+    this.#failed = !done
+    if (!done) this.#live.textContent = this.#texts.failed
     this.#render()
+    return done
   }
 
   #onItem(what: string, item: Item): void {
@@ -205,8 +204,8 @@ export class GatehouseInbox extends HTMLElement {
     void this.#change(what === 'open' ? 'read' : what, { ids: [item.id] })
   }
 
-  #change(what: string, choice: Chosen): Promise<void> {
-    return this.#do(async (api, items) => items.did(what, choice, (await api.change(what, choice)).counts))
+  #change(what: string, choice: Chosen, quiet = false): Promise<boolean> {
+    return this.#do(async (api, items) => items.did(what, choice, (await api.change(what, choice)).counts), quiet)
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -270,7 +269,7 @@ export class GatehouseInbox extends HTMLElement {
     })
   }
 
-  #choose(ask: (api: Api) => Promise<Choices>): Promise<void> {
+  #choose(ask: (api: Api) => Promise<Choices>): Promise<boolean> {
     return this.#do(async (api, items) => {
       items.choices = await ask(api)
     })

@@ -21,76 +21,113 @@ const maxPauseMs = 30_000
  */
 export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now(): void } {
   const { signal } = api.stopping
+  /** Not known before the feed was read. */
   let last: number | undefined
   let loading: Promise<void> | undefined
-  let endPause = () => {}
-  const pause = (milliseconds: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  let catching = false
+  let open = true
+  const attempts = new Attempts()
+  const failed = (error: unknown) => attempts.failed(error)
   /** Reads the feed, once however many ask for it meanwhile. */
   const load = () => {
     loading ??= handlers
       .reload()
       .then((sequence) => {
         last = sequence
+        attempts.failures = 0
       })
+      .catch(failed)
       .finally(() => {
         loading = undefined
       })
     return loading
   }
+  /** An open stream, here or in another window, is of no use as long as the feed can't be read. */
+  const show = (isOpen: boolean) => {
+    open = isOpen
+    if (!signal.aborted) handlers.connected(open && (last !== undefined || attempts.failures === 0))
+  }
+  /** Runs as long as there is no feed, whoever leads. */
+  const catchUp = async () => {
+    if (catching) return
+    catching = true
+    while (last === undefined && !signal.aborted) {
+      await load()
+      show(open)
+      if (last === undefined && !signal.aborted) await attempts.rest()
+    }
+    catching = false
+  }
+  const reset = () => {
+    last = undefined
+    void catchUp()
+  }
   /** Another window was told. What comes while the feed is read may be newer, and waits for it. */
   const receive = async (message: WindowMessage): Promise<void> => {
-    handlers.connected(message.open)
+    show(message.open)
     if (!message.news || message.id === undefined) return
-    await loading?.catch(() => {})
+    await loading
     if (signal.aborted) return
-    if (message.event === 'reset' || last === undefined) await load().catch(() => {})
-    else if (message.id > last) {
+    if (message.event === 'reset') reset()
+    else if (last !== undefined && message.id > last) {
       last = message.id
       handlers.changed(message.news)
     }
   }
-  let failures = 0
-  const lead = async (broadcast: (message: WindowMessage) => void) => {
-    for (let refused = false; !signal.aborted && !refused; ) {
-      try {
-        if (last === undefined) await load()
-        for await (const { event, id, data } of events(api, last ?? 0, signal)) {
-          if (signal.aborted) return
-          failures = 0
-          handlers.connected(true)
-          broadcast({ open: true, event, id, news: data })
-          last = event === 'reset' ? undefined : id
-          if (last === undefined) break
-          handlers.changed(data)
-        }
-      } catch (error) {
-        failures++
-        // Nobody is let in by asking faster, but perhaps another window is.
-        refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
-        if (refused) failures = Math.max(failures, 5)
-      }
+  const read = async (after: number, broadcast: (message: WindowMessage) => void) => {
+    for await (const { event, id, data } of events(api, after, signal)) {
       if (signal.aborted) return
-      handlers.connected(false)
+      attempts.failures = 0
+      show(true)
+      broadcast({ open: true, event, id, news: data })
+      if (event === 'reset') return reset()
+      last = id
+      handlers.changed(data)
+    }
+  }
+  const lead = async (broadcast: (message: WindowMessage) => void) => {
+    for (attempts.refused = false; !signal.aborted && !attempts.refused; ) {
+      if (last === undefined) await load()
+      if (last !== undefined) await read(last, broadcast).catch(failed)
+      if (signal.aborted) return
+      show(false)
       broadcast({ open: false })
-      if (last !== undefined || failures > 0)
-        await pause(Math.min(maxPauseMs, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
+      if (last !== undefined || attempts.failures > 0) await attempts.rest()
     }
   }
   void share(api.inbox, signal, { receive: (message) => void receive(message), lead })
-  load().catch(() => {})
+  void catchUp()
   return {
-    now: () => endPause(),
+    now: () => attempts.now(),
     stop() {
       api.stopping.abort()
-      endPause()
+      attempts.now()
     },
+  }
+}
+
+/** Those that failed since one succeeded, and the wait before the next. */
+class Attempts {
+  failures = 0
+  refused = false
+  #resting: Promise<void> | undefined
+  now = (): void => {}
+
+  failed(error: unknown): void {
+    // Nobody is let in by asking faster, but perhaps another window is.
+    this.refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
+    this.failures = Math.max(this.failures + 1, this.refused ? 5 : 0)
+  }
+
+  /** Waits, once however many ask for it meanwhile. */
+  rest(): Promise<void> {
+    this.#resting ??= new Promise<void>((resolve) => {
+      this.now = resolve
+      setTimeout(resolve, Math.min(maxPauseMs, 250 * 2 ** this.failures) * (0.5 + Math.random() / 2))
+    }).finally(() => {
+      this.#resting = undefined
+    })
+    return this.#resting
   }
 }
 

@@ -1,8 +1,7 @@
-import type { Choices, Item } from './api.ts'
+import type { Choice, Choices, Item } from './api.ts'
 import { h, icon, icons } from './dom.ts'
 import type { Items } from './items.ts'
 import type { Texts } from './texts.ts'
-import { choicesView, itemView } from './views.ts'
 
 /** What can be done in the list. */
 interface ListActions {
@@ -43,11 +42,7 @@ export function listPanel(
       'div',
       { class: 'scroll' },
       list.length === 0 && h('p', { class: 'note' }, texts.empty),
-      h(
-        'ul',
-        { role: 'list' },
-        ...list.map((item) => itemView(item, texts, locale, (what, each) => act.item(what, each))),
-      ),
+      h('ul', { role: 'list' }, ...list.map((item) => itemView(item, texts, locale, act))),
       next !== undefined &&
         h(
           'button',
@@ -74,16 +69,7 @@ export function preferencesPanel(
       button('close', texts.close, icons.close, () => act.close()),
     ),
     ...troubles,
-    h(
-      'div',
-      { class: 'scroll' },
-      ...(choices
-        ? choicesView(choices, texts, {
-            choose: ({ event }, channel, on) => act.choose(event, channel, on),
-            unsubscribe: (unsubscribed) => act.unsubscribe(unsubscribed),
-          })
-        : []),
-    ),
+    h('div', { class: 'scroll' }, ...(choices ? choicesView(choices, texts, act) : [])),
   ]
 }
 
@@ -129,4 +115,67 @@ function button(key: string, label: string, path: string, onclick: () => void): 
     },
     icon(path),
   )
+}
+
+/** One item of the list: itself, a button that opens it, and what can be done to it. */
+function itemView(item: Item, texts: Texts, locale: string, act: ListActions): HTMLLIElement {
+  const unread = item.read_at === undefined
+  const at = new Date(item.created_at)
+  const when = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(at)
+  const title = item.subject ?? item.body
+  const action = (what: string, label: string, path: string) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: 'icon',
+        title: label,
+        'aria-label': `${label}: ${title}`,
+        'data-key': `${what} ${item.id}`,
+        onclick: () => act.item(what, item),
+      },
+      icon(path),
+    )
+  return h(
+    'li',
+    { class: unread ? 'item unread' : 'item', 'data-id': item.id, part: 'item' },
+    h(
+      'button',
+      { type: 'button', class: 'open', 'data-key': `open ${item.id}`, onclick: () => act.item('open', item) },
+      unread && h('span', { class: 'live' }, texts.unreadItem),
+      h('span', { class: 'subject', dir: 'auto' }, title),
+      item.subject !== undefined && h('span', { class: 'body', dir: 'auto' }, item.body),
+      h('time', { datetime: item.created_at }, when),
+    ),
+    unread ? action('read', texts.markRead, icons.check) : action('unread', texts.markUnread, icons.dot),
+    action('archived', texts.archive, icons.archive),
+  )
+}
+
+/** The panel of preferences: per event type its channels, and unsubscribing from all. */
+function choicesView({ unsubscribed, event_types: types }: Choices, texts: Texts, act: PreferencesActions): Node[] {
+  const all = h(
+    'div',
+    { class: 'foot' },
+    h(
+      'button',
+      { type: 'button', class: 'plain', 'data-key': 'unsubscribe', onclick: () => act.unsubscribe(!unsubscribed) },
+      unsubscribed ? texts.resubscribe : texts.unsubscribe,
+    ),
+  )
+  if (unsubscribed) return [h('p', { class: 'note' }, texts.unsubscribed), all]
+  return [...types.map((choice) => choiceView(choice, texts, act)), all]
+}
+
+function choiceView(choice: Choice, texts: Texts, act: PreferencesActions): HTMLFieldSetElement {
+  const labelled = choice.channels.map(({ channel, on: checked }) => {
+    const box = h('input', {
+      type: 'checkbox',
+      checked,
+      'data-key': `${choice.event} ${channel}`,
+      onchange: () => act.choose(choice.event, channel, box.checked),
+    })
+    return h('label', {}, box, texts[channel as keyof Texts] ?? channel)
+  })
+  return h('fieldset', {}, h('legend', { dir: 'auto' }, choice.title), h('div', { class: 'channels' }, ...labelled))
 }

@@ -2,15 +2,18 @@ import type { Item } from './api.ts'
 
 /** An item counts as seen once it has been on screen for so long. */
 const seenAfterMs = 1_000
+const maxPauseMs = 30_000
 
-/** Tells of items that stay on screen for a while and were not seen before. */
+/** Tells of items that stay on screen for a while and were not seen before; ever more rarely where that fails. */
 export class Seen {
-  readonly #report: (ids: readonly string[]) => void
+  readonly #report: (ids: readonly string[]) => Promise<boolean>
   readonly #inSight = new Set<string>()
   #watching: IntersectionObserver | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #pauseMs = seenAfterMs
+  #notBefore = 0
 
-  constructor(report: (ids: readonly string[]) => void) {
+  constructor(report: (ids: readonly string[]) => Promise<boolean>) {
     this.#report = report
   }
 
@@ -37,10 +40,21 @@ export class Seen {
       if (isIntersecting) this.#inSight.add(id)
       else this.#inSight.delete(id)
     }
+    this.#wait()
+  }
+
+  #wait(): void {
     if (this.#inSight.size > 0)
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined
-        if (this.#inSight.size > 0) this.#report([...this.#inSight])
-      }, seenAfterMs)
+      this.#timer ??= setTimeout(
+        async () => {
+          this.#timer = undefined
+          if (this.#inSight.size === 0) return
+          const done = await this.#report([...this.#inSight])
+          this.#pauseMs = done ? seenAfterMs : Math.min(maxPauseMs, this.#pauseMs * 2)
+          if (!done) this.#notBefore = Date.now() + this.#pauseMs
+          this.#wait()
+        },
+        Math.max(seenAfterMs, this.#notBefore - Date.now()),
+      )
   }
 }

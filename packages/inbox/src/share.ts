@@ -21,22 +21,23 @@ interface WindowHandlers {
  */
 export async function share(inbox: string, signal: AbortSignal, { receive, lead }: WindowHandlers): Promise<void> {
   const { locks } = navigator
-  // Missing where the page did not come over https.
-  if (!locks || typeof BroadcastChannel === 'undefined') {
-    while (!signal.aborted) await lead(() => {})
-    return
-  }
-  const channel = new BroadcastChannel(inbox)
-  let leads = false
-  channel.onmessage = ({ data }) => leads || receive(data)
-  signal.addEventListener('abort', () => channel.close())
-  const broadcast = (message: WindowMessage) => signal.aborted || channel.postMessage(message)
-  while (!signal.aborted)
-    await locks
-      .request(inbox, { signal }, async () => {
+  let channel: BroadcastChannel | undefined
+  try {
+    const others = new BroadcastChannel(inbox)
+    channel = others
+    let leads = false
+    others.onmessage = ({ data }) => leads || receive(data)
+    signal.addEventListener('abort', () => others.close())
+    const broadcast = (message: WindowMessage) => signal.aborted || others.postMessage(message)
+    while (!signal.aborted)
+      await locks.request(inbox, { signal }, async () => {
         leads = true
         await lead(broadcast)
         leads = false
       })
-      .catch(() => {})
+  } catch {
+    // Missing where the page did not come over https; refused to it in a sandbox, or with cookies blocked.
+    channel?.close()
+  }
+  while (!signal.aborted) await lead(() => {})
 }

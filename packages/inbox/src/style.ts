@@ -28,7 +28,7 @@ svg { width: 1.25rem; height: 1.25rem; fill: none; stroke: currentColor; stroke-
 .badge { position: absolute; inset-block-start: .1rem; inset-inline-end: .05rem; min-width: 1.25rem; padding: 0 .3rem; border-radius: 1rem; background: var(--_badge); color: var(--_on-badge); font-size: .75rem; font-weight: 700; line-height: 1.25rem; text-align: center; }
 .panel { position: absolute; z-index: 1000; inset-block-start: calc(100% + .4rem); inset-inline-end: 0; width: min(25rem, 100vw - 1rem); max-height: min(36rem, 80vh); display: flex; flex-direction: column; background: var(--_ground); border: 1px solid var(--_line); border-radius: var(--_radius); box-shadow: 0 8px 32px rgb(0 0 0 / .18); overflow: hidden; }
 :host([align=start]) .panel { inset-inline: 0 auto; }
-.head { display: flex; align-items: center; gap: .15rem; padding: .6rem .6rem .6rem 1rem; padding-inline: 1rem .6rem; border-block-end: 1px solid var(--_line); }
+.head { display: flex; align-items: center; gap: .15rem; padding: .6rem; padding-inline-start: 1rem; border-block-end: 1px solid var(--_line); }
 h2 { font-size: 1.05rem; margin: 0; flex: 1; overflow-wrap: anywhere; }
 .bar { display: flex; align-items: center; gap: .35rem; padding: .5rem 1rem; font-size: .88rem; border-block-end: 1px solid var(--_line); }
 .bar .spring { flex: 1; }
@@ -37,7 +37,7 @@ h2 { font-size: 1.05rem; margin: 0; flex: 1; overflow-wrap: anywhere; }
 .text { color: var(--_accent); min-height: 2rem; padding: 0 .3rem; }
 .scroll { overflow-y: auto; overscroll-behavior: contain; flex: 1; min-height: 6rem; }
 ul { list-style: none; margin: 0; padding: 0; }
-li.item { display: flex; align-items: flex-start; gap: .1rem; padding: .35rem .5rem .35rem .35rem; padding-inline: .35rem .5rem; border-block-end: 1px solid var(--_line); }
+li.item { display: flex; align-items: flex-start; gap: .1rem; padding: .35rem; padding-inline-end: .5rem; border-block-end: 1px solid var(--_line); }
 li.unread { background: var(--_fresh); }
 .open { flex: 1; min-width: 0; padding: .4rem .65rem; display: block; overflow-wrap: anywhere; }
 .open > span { display: block; }

@@ -26,7 +26,10 @@ function readModules(home: URL): ReadonlyMap<string, string> {
 }
 
 function asScript(source: string): string {
-  return withoutTypes(source).replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
+  // Types leave blanks where they were.
+  return withoutTypes(source)
+    .replaceAll(/\s+$/gm, '')
+    .replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
 }
 
 /** Node says once a process that this is experimental. The Node that runs it is pinned, so its operator need not hear it. */

@@ -1,60 +1,9 @@
 import assert from 'node:assert/strict'
-import { EventEmitter, once } from 'node:events'
 import { after, before, describe } from 'node:test'
 import { findProgram, testWith } from '@gatehouse/testing'
-import { type Browser, chromium, type Page, type Route } from 'playwright-core'
-import { inboxModules } from '../../../src/dev-pages/inbox/inbox-modules.ts'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { feed, openInbox } from '../../support/inbox-page.ts'
 
-const origin = 'https://shop.example'
-const html = `<!doctype html><html lang="en"><title>Shop</title><gatehouse-inbox align="start"></gatehouse-inbox>
-<script type="module" src="/index.js"></script>`
-
-/** A page with the component on a browser that several people use. The test answers each request, when it likes. */
-async function openShop(browser: Browser | undefined) {
-  const tab = (await browser?.newPage()) ?? assert.fail('there is no browser')
-  tab.setDefaultTimeout(10_000)
-  const waiting: Array<{ readonly name: string; readonly route: Route }> = []
-  const arrivals = new EventEmitter()
-  await tab.route(`${origin}/**`, (route) => {
-    const { pathname: path } = new URL(route.request().url())
-    const script = inboxModules().get(path.slice(1))
-    if (path === '/') return route.fulfill({ contentType: 'text/html', body: html })
-    if (script !== undefined) return route.fulfill({ contentType: 'text/javascript', body: script })
-    if (path === '/healthz') return route.fulfill({ json: {} })
-    waiting.push({ name: `${route.request().method()} ${path.replace('/v1/users/', '')}`, route })
-    arrivals.emit('request')
-  })
-  await tab.goto(origin)
-  await tab.evaluate(`(() => {
-    const inbox = document.querySelector('gatehouse-inbox')
-    inbox.getToken = () => inbox.getAttribute('user-id')
-  })()`)
-  return {
-    tab,
-    /** Has the inbox show the messages of somebody else. */
-    give: (user: string) =>
-      tab.evaluate(`document.querySelector('gatehouse-inbox').setAttribute('user-id', '${user}')`),
-    /** The oldest request by this name that waits for its answer. */
-    async request(name: string): Promise<Route> {
-      for (;;) {
-        const at = waiting.findIndex((each) => each.name === name)
-        const [found] = at < 0 ? [] : waiting.splice(at, 1)
-        if (found) return found.route
-        await once(arrivals, 'request', { signal: AbortSignal.timeout(10_000) })
-      }
-    },
-    /** The requests that nobody asked for. */
-    unanswered: () => waiting.map(({ name }) => name),
-    /** Resolves once the page has what was answered before, since this takes a way that is longer. */
-    settled: () => tab.evaluate("fetch('/healthz').then((answer) => answer.json())"),
-  }
-}
-
-const feed = (ids: readonly string[], next?: string) => ({
-  items: ids.map((id) => ({ id, event: 'test', body: `Body of ${id}`, created_at: '2026-01-01T00:00:00Z' })),
-  counts: { sequence: ids.length, total: ids.length, unseen: ids.length, unread: ids.length },
-  ...(next === undefined ? {} : { next }),
-})
 const choices = (title: string) => ({
   unsubscribed: false,
   event_types: [{ event: 'test', title, critical: false, channels: [{ channel: 'push', on: true }] }],
@@ -80,7 +29,7 @@ describe('the inbox on a browser that another user takes over', () => {
   }
 
   testWith('chromium', 'a first feed that answers late is not shown to the next user', async () => {
-    const { tab, give, request, settled } = await openShop(browser)
+    const { tab, give, request, settled } = await openInbox(browser)
     await give('alice')
     const late = await request('GET alice/inbox')
     await give('bob')
@@ -94,7 +43,7 @@ describe('the inbox on a browser that another user takes over', () => {
   })
 
   testWith('chromium', 'what the list was asked for is not shown to the next user, and given up', async () => {
-    const { tab, give, request, settled } = await openShop(browser)
+    const { tab, give, request, settled } = await openInbox(browser)
     await give('alice')
     await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1'], 'older') })
     await tab.locator('.bell').click()
@@ -118,7 +67,7 @@ describe('the inbox on a browser that another user takes over', () => {
   })
 
   testWith('chromium', 'without a user nothing is left: no item, count, words read aloud or fault', async () => {
-    const { tab, give, request } = await openShop(browser)
+    const { tab, give, request } = await openInbox(browser)
     await give('alice')
     await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1']) })
     const data = JSON.stringify({ ...feed(['alice-2']), counts: { sequence: 2, total: 2, unseen: 2, unread: 2 } })
@@ -148,7 +97,7 @@ describe('the inbox on a browser that another user takes over', () => {
   })
 
   testWith('chromium', 'another way to the token of the same user keeps what is shown', async () => {
-    const { tab, give, request, settled } = await openShop(browser)
+    const { tab, give, request, settled } = await openInbox(browser)
     await give('alice')
     await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-1']) })
     await tab.locator('.bell').click()
@@ -179,7 +128,7 @@ describe('the inbox on a browser that another user takes over', () => {
   })
 
   testWith('chromium', 'a page that sets the token as it hears of the counts leaves one reader', async () => {
-    const { tab, give, request, settled, unanswered } = await openShop(browser)
+    const { tab, give, request, settled, unanswered } = await openInbox(browser)
     await tab.evaluate(`(() => {
       const inbox = document.querySelector('gatehouse-inbox')
       let isFirst = true
@@ -197,7 +146,7 @@ describe('the inbox on a browser that another user takes over', () => {
   })
 
   testWith('chromium', 'a choice saved late is saved, and the next user sees their own choices', async () => {
-    const { tab, give, request, settled } = await openShop(browser)
+    const { tab, give, request, settled } = await openInbox(browser)
     await give('alice')
     await (await request('GET alice/inbox')).fulfill({ json: feed([]) })
     await tab.locator('.bell').click()

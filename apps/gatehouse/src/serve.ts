@@ -1,5 +1,5 @@
 import type { Log } from '@gatehouse/kit'
-import { compose } from './compose/compose.ts'
+import { type App, compose } from './compose/compose.ts'
 import { type Config, readConfigAgain } from './config/config.ts'
 import { declaresTour } from './config/tour.ts'
 import { listen, probePort } from './http/listen.ts'
@@ -20,7 +20,9 @@ export async function serve({ config, version, log }: ServeOptions): Promise<voi
   await probePort(settings.host, settings.port)
   const { metricsHost, metricsPort } = settings
   if (metricsPort !== undefined) await probePort(metricsHost, metricsPort, 'METRICS_HOST, METRICS_PORT')
-  const app = await compose({ config, version, log })
+  const ready = Promise.withResolvers<App>()
+  const beforeSeeding = () => stopOnSignal(async () => (await ready.promise).stop(), log)
+  const app = await compose({ config, version, log, beforeSeeding })
   releaseStartMemory()
   try {
     await listen(app.http, settings.host, settings.port)
@@ -29,7 +31,6 @@ export async function serve({ config, version, log }: ServeOptions): Promise<voi
     await app.stop()
     throw error
   }
-  stopOnSignal(app.stop, log)
   let last = config
   reloadOnSignal(async () => {
     last = await readConfigAgain(last)
@@ -48,4 +49,5 @@ export async function serve({ config, version, log }: ServeOptions): Promise<voi
       ...app.about,
     }),
   )
+  ready.resolve(app)
 }

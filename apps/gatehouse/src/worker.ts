@@ -21,7 +21,7 @@ export async function work({ supervision, version, createLog }: WorkOptions): Pr
   try {
     const config = await readConfig()
     const log = (await createLog(config)).child({ worker: supervision.worker })
-    const app = await compose({ config, version, log, supervision })
+    const app = await compose({ config, version, log, supervision, beforeSeeding: () => supervision.deferStop() })
     releaseStartMemory()
     try {
       await listen(app.http, config.settings.host, config.settings.port)
@@ -37,7 +37,7 @@ export async function work({ supervision, version, createLog }: WorkOptions): Pr
   }
 }
 
-/** Follows the orders of the supervisor. Whoever stops this process alone has it replaced. */
+/** Follows the orders of the supervisor, and a SIGTERM: whoever stops this process alone has it replaced. */
 function follow(
   app: App,
   { config, supervision, log }: { readonly config: Config; readonly supervision: Supervision; readonly log: Log },
@@ -48,7 +48,6 @@ function follow(
     isStopping = true
     void finish(() => stopApp(app, supervision, graceMs), log)
   }
-  process.on('SIGTERM', () => stop(0))
   supervision.ready(aboutOf(app), {
     reload: () => void reloadLogged(async () => app.reload(await readConfigAgain(config)), log),
     stop,

@@ -38,6 +38,7 @@ import { type Channel, channels } from './model/channel.ts'
 import { bucketOfId } from './model/id.ts'
 import type { NotifyRequest } from './model/notification/notification.ts'
 import { AssignedPartitions } from './model/work/partition.ts'
+import type { WorkKind } from './model/work/work-kind.ts'
 import { targetsOf } from './plan/message.ts'
 import { planNotification } from './plan/plan.ts'
 import { createChoices } from './preferences/choices.ts'
@@ -76,6 +77,12 @@ export interface Notify {
   setup(standIns: ReadonlySet<string>): Promise<readonly SetupStep[]>
   /** Throws when the store, or the topic where there is one, does not answer. */
   ready(): Promise<void>
+  /**
+   * No further call of a provider begins, but for test sends; what waits for one is released. Events are stored as before,
+   * for another process or the next start. To be called as soon as the process is to stop; {@link stop} waits for the
+   * calls under way.
+   */
+  stopSending(): void
   /** Finishes what is held: events being stored, calls under way. */
   stop(): Promise<void>
 }
@@ -120,6 +127,10 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
     async ready() {
       await Promise.all([store.ping(), topic?.ping()])
     },
+    stopSending() {
+      // What goes wrong here is met again by the stop of all.
+      for (const worker of workers) if (sendingWorkers.has(worker.name)) worker.stop().catch(() => {})
+    },
     async stop() {
       await Promise.all([streams.close(), readers.close(), notificationStreams.close()])
       await consuming?.stop()
@@ -131,6 +142,8 @@ export async function createNotify(settings: CreateNotifyOptions): Promise<Notif
     },
   }
 }
+
+const sendingWorkers: ReadonlySet<string> = new Set(channels.map((channel): WorkKind => `deliver ${channel}`))
 
 function providersOf({ providers }: Pick<CreateNotifyOptions, 'providers'>): Provider[] {
   return Object.values(providers).flat()

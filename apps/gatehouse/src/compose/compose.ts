@@ -65,6 +65,8 @@ export interface ComposeOptions {
   readonly log: Log
   /** Where this process is one of several that share the port: how it reaches what they report together. */
   readonly supervision?: Supervision | undefined
+  /** Called before the first run makes what is shown only once: from then on a start is to be finished before it stops. */
+  readonly beforeSeeding?: () => void
 }
 
 /**
@@ -148,6 +150,7 @@ async function build(options: ComposeOptions, resources: Dispose[], built: Built
   const ingress = await composeIngress(parts, http, { counters, keys }, () => built.identity)
   await serveApiDocs()
   const composed = database && services.has('notify') ? await composeNotify(parts, database, ingress, site) : undefined
+  options.beforeSeeding?.()
   if (database && services.has('identity')) {
     built.identity = await composeIdentity(parts, database, { ingress, counters, notify: composed?.notify })
     await http.register(built.identity.plugin)
@@ -162,8 +165,11 @@ async function build(options: ComposeOptions, resources: Dispose[], built: Built
   const liveEngines = async () => (await readiness()).engines
   await composeStartPage(parts, http, site, { ...described, version, identity, engines: liveEngines })
   resources.push(() => closeServer(http))
-  // What streams would keep the server from closing.
-  resources.push(async () => live.close())
+  // The first of a stop: streams would keep the server from closing, and calls that begin later might be cut off.
+  resources.push(async () => {
+    live.close()
+    composed?.notify.stopSending()
+  })
   await http.ready()
   const mailbox = composed?.mailbox ?? false
   const about = {

@@ -20,6 +20,9 @@ export class Supervision {
     async (topic) => this.#answers.get(topic)?.(),
   )
   #orders: Orders | undefined
+  /** Whether an order to stop waits until this worker is ready. */
+  #defersStop = false
+  #deferredGraceMs: number | undefined
 
   constructor(process: Worker, worker: number) {
     this.#process = process
@@ -43,10 +46,20 @@ export class Supervision {
     return this.#questions.ask(topic, timeoutMs)
   }
 
+  /**
+   * From now on an order to stop, and a SIGTERM, are followed when this worker is ready: what the first run makes is shown
+   * once, by the supervisor.
+   */
+  deferStop(): void {
+    this.#defersStop = true
+    process.on('SIGTERM', () => this.#stop(0))
+  }
+
   /** This worker listens, and follows orders from now on. */
   ready(about: WorkerAbout, orders: Orders): void {
     this.#orders = orders
     this.#send({ type: 'ready', about })
+    if (this.#deferredGraceMs !== undefined) orders.stop(this.#deferredGraceMs)
   }
 
   /** Ends the process: it can't start. Wrong settings are never retried, a server that was unavailable is. */
@@ -81,6 +94,7 @@ export class Supervision {
 
   #stop(graceMs: number): void {
     if (this.#orders) this.#orders.stop(graceMs)
+    else if (this.#defersStop) this.#deferredGraceMs = graceMs
     else process.exit(0)
   }
 

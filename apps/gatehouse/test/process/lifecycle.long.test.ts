@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
-import { test } from 'node:test'
-import { started } from '../support/program.ts'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { launch, type Program, started } from '../support/program.ts'
 
 test('SIGTERM finishes the request under way and exits 0', async () => {
   const program = await started()
@@ -50,6 +55,98 @@ test('SIGTERM exits 0 within ten seconds despite an open request; a second signa
     assert.doesNotMatch(stdout, /what is still held/, 'all else is let go of in order')
   }
 })
+
+test('a first start that gets SIGTERM once it made secrets shows them, and exits 0', async () => {
+  const program = await launch({ env: { LOG_LEVEL: 'info' } })
+  await program.printed('tiers and policies of a stored version apply')
+  const { code, signal, stdout } = await program.stop()
+  assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  assert.match(stdout, /shown once, keep them:.* user +alice +password \S{16,}/s)
+})
+
+test('half a request for metrics keeps nothing from being let go of in order', async () => {
+  const program = await started({ metrics: true })
+  const { hostname, port } = new URL(program.metricsUrl)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  await new Promise<void>((sent) => socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n', () => sent()))
+  await fetch(program.metricsUrl)
+  const { code, stdout } = await program.stop()
+  socket.destroy()
+  assert.equal(code, 0)
+  assert.doesNotMatch(stdout, /what is still held/)
+})
+
+test('no call of a provider begins once SIGTERM came, while a request under way is waited for', async (context) => {
+  const provider = await slowProvider(context)
+  const program = await startedSending(context, provider.url)
+  const send = await sender(program)
+  for (const user of ['u1', 'u2']) assert.equal(await send(user), 202)
+  const answer = await provider.called
+  const { hostname, port } = new URL(program.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  await new Promise<void>((sent) =>
+    socket.write('POST /v1/notify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf', () => sent()),
+  )
+  await fetch(`${program.url}/healthz`)
+  program.process.kill('SIGTERM')
+  await refusesConnections(Number(port))
+  answer()
+  const { code, stdout } = await program.ended
+  socket.destroy()
+  assert.deepEqual({ calls: provider.calls(), code }, { calls: 1, code: 0 })
+  assert.doesNotMatch(stdout, /what is still held/)
+})
+
+/** A provider of SMS whose first call waits for its answer, and the later ones do not. */
+async function slowProvider(context: TestContext) {
+  const first = Promise.withResolvers<() => void>()
+  let calls = 0
+  const accept = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":"taken"}')
+  const server = createServer((request, response) => {
+    request.resume()
+    if (++calls === 1) first.resolve(() => accept(response))
+    else accept(response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/sms`, called: first.promise, calls: () => calls }
+}
+
+/** The program that sends one SMS at a time, by a provider at this address. */
+function startedSending(context: TestContext, url: string): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'stopping-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const recipients = ['u1', 'u2'].map((id, n) => `  - { user_id: ${id}, phone_number: '+491511234000${n}' }\n`)
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const file = `event_types:
+  - { event: code.sent, channels: [sms] }
+recipients:
+${recipients.join('')}channels: { email: off }
+notify: { concurrency: { sms: 1 } }
+providers:
+  sms:
+    - { provider: http, url: '${url}', secret: '${secret}' }
+`
+  writeFileSync(join(folder, 'gatehouse.yaml'), file)
+  return started({ cwd: folder, env: { SERVICES: 'notify' } })
+}
+
+/** Notifies a user, by the key of the start; resolves with the status. */
+async function sender(program: Program): Promise<(user_id: string) => Promise<number>> {
+  const key = /dev_[\w-]+/.exec(program.stdout())?.[0] ?? ''
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const call = (method: string, path: string, body: object) =>
+    fetch(`${program.url}${path}`, { method, headers, body: JSON.stringify(body) })
+  await call('PUT', '/v1/templates/code.sent/sms/en', { body: 'Your code.' })
+  return async (user_id) => (await call('POST', '/v1/notify', { event: 'code.sent', user_id, data: {} })).status
+}
 
 /** Resolves once nothing listens any more: the stop is under way. */
 async function refusesConnections(port: number): Promise<void> {

@@ -9,9 +9,9 @@ import { WorkerProcess } from '../../src/supervisor/worker-process.ts'
 
 const bounded = { timeout: 60_000 }
 
-/** Starts a worker that joins and never listens. */
-function launch(t: TestContext) {
-  const exec = join(import.meta.dirname, '../support/joining-worker.ts')
+/** Starts a worker; the one of the default joins and never listens. */
+function launch(t: TestContext, script = 'joining-worker.ts') {
+  const exec = join(import.meta.dirname, '../support', script)
   cluster.setupPrimary({ exec, serialization: 'advanced' })
   const process = cluster.fork()
   t.after(() => process.process.kill('SIGKILL'))
@@ -33,6 +33,17 @@ test('an order to stop that a worker reads together with its number is followed'
   process.process.kill('SIGCONT')
   const { cause, reason } = await worker.ended
   assert.deepEqual([cause, reason], ['stopped', 'exited with code 0'])
+})
+
+test('a worker that makes what is shown once reports it before it follows an order to stop', bounded, async (t) => {
+  const { process, worker } = launch(t, 'seeding-worker.ts')
+  await once(process, 'message')
+  assert.equal(await worker.ask('metrics', 30_000), undefined, 'it runs, and has no metrics')
+  worker.stop(0)
+  await worker.ask('readiness', 30_000)
+  const { cause, reason } = await worker.ended
+  const { seeded } = await worker.ready
+  assert.deepEqual([cause, reason, seeded[0]?.secret], ['stopped', 'exited with code 3', 'shown once'])
 })
 
 test('a worker that does not follow an order to stop is killed before ten seconds have passed', bounded, async (t) => {

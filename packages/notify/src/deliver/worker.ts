@@ -40,7 +40,7 @@ const patienceMs = 2_000
  * follows. Calls are spread over the channel's slots and recorded together as they end, so that a slow one delays no
  * other. A slot is free for the next call before its last is recorded, unless recording falls behind. What finds no slot
  * while its lease leaves time for a call, or until the worker stops, is released without an attempt: a lease ends by
- * itself only where a process died.
+ * itself only where a process died. It may be stopped more than once: each waits for what was released until then.
  */
 export function startChannelWorker(settings: ChannelWorkerOptions): Worker {
   const { channel, log, options } = settings

@@ -99,6 +99,46 @@ test('a worker that stops releases what waits for a slot, and waits for the call
   assert.equal(await stateOf(before, ids[0] ?? ''), 'sent')
 })
 
+test('once sending is stopped, events are stored, and the next process sends each once', async (t) => {
+  const { before, ids } = await twoMails()
+  const { provider, orders, end } = slow()
+  const { database, clock } = before
+  const options = { ...oneSlot, leaseMs: 600_000 }
+  const s = await setup({ database, clock, providers: { email: [provider] }, options })
+  t.after(before.close)
+  await eventually(
+    () => readQueue(s),
+    ({ 'Order second': second }) => second?.leased === true && orders.length === 1,
+  )
+  s.notify.stopSending()
+  s.notify.stopSending()
+  const third = await s.call('POST', '/v1/notify', { ...shipped, data: { order_id: 'third' } })
+  assert.equal(third.status, 202)
+  end()
+  await eventually(
+    () => stateOf(s, ids[0] ?? ''),
+    (state) => state === 'sent',
+  )
+  await s.notify.stop()
+  assert.deepEqual(orders, ['Order first'])
+  const left = await readQueue(before)
+  assert.deepEqual(
+    ['Order second', 'Order third'].map((subject) => [left[subject]?.leased, left[subject]?.crashes]),
+    [
+      [false, 0],
+      [false, 0],
+    ],
+  )
+  const next = await setup({ database, clock, providers: { email: [provider] } })
+  for (const id of [...ids, third.body.id])
+    await eventually(
+      () => stateOf(next, id),
+      (state) => state === 'sent',
+    )
+  await next.notify.stop()
+  assert.deepEqual(orders.toSorted(), ['Order first', 'Order second', 'Order third'])
+})
+
 test('a delivery whose workers died is attempted before those claimed with it', async (t) => {
   const { before } = await twoMails()
   const { provider, orders, end } = slow()

@@ -64,7 +64,7 @@ test('a first start that gets SIGTERM once it made secrets shows them, and exits
   assert.match(stdout, /shown once, keep them:.* user +alice +password \S{16,}/s)
 })
 
-test('half a request for metrics keeps nothing from being let go of in order', async () => {
+test('half a request for metrics does not hold up an orderly stop', async () => {
   const program = await started({ metrics: true })
   const { hostname, port } = new URL(program.metricsUrl)
   const socket = connect(Number(port), hostname)

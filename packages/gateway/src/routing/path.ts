@@ -23,13 +23,14 @@ function ambiguityIn(path: string): string | undefined {
   const fault =
     (/\\|%5c/i.test(path) && 'a backslash') ||
     (/%2f/i.test(path) && 'an encoded slash') ||
-    (/%25(?:2e|2f|5c)/i.test(path) && 'a doubly encoded path') ||
+    (/%25(?:2e|2f|3b|5c)/i.test(path) && 'a doubly encoded path') ||
     (path.includes('//') && 'an empty segment') ||
     (path.split('/').some(isDotSegment) && 'a dot segment')
   return fault || undefined
 }
 
-/** `.` and `..`, percent-encoded too, and before parameters (`..;x`), which some servers drop. */
+/** `.` and `..`, percent-encoded too, and before parameters (`..;x`, `..%3bx`), which some servers drop. */
 function isDotSegment(segment: string): boolean {
-  return /^\.{1,2}$/.test((segment.split(';', 1)[0] ?? '').replaceAll(/%2e/gi, '.'))
+  const [name = ''] = segment.replaceAll(/%3b/gi, ';').split(';', 1)
+  return /^\.{1,2}$/.test(name.replaceAll(/%2e/gi, '.'))
 }

@@ -1,8 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
+import { cutOff } from './cut-off.ts'
 import { acceptsTrailers, responseHeaders, responseTrailers } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
+import { tooSlow, unreachable, unusable } from './upstream-problems.ts'
 
 /** One request to forward, with the headers of the upstream request and those that every response of ours carries. */
 export interface ForwardRequest {
@@ -55,19 +57,32 @@ export async function forwardRequest(upstream: Upstream, request: ForwardRequest
       await new Exchange(upstream, request).run()
       return
     } catch (error) {
-      if (error instanceof NoResponseError && !response.destroyed) upstream.recordFailure(error)
+      if (error instanceof NoResponseError && isFailure(error, request)) upstream.recordFailure(error)
       if (retries <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.isTimeout)
         throw toProblem(error)
     }
   }
 }
 
+/**
+ * Whether the upstream failed, and not for a reason that any client can give it: one that left, or whose upload is not
+ * all there. An upstream may close the connection of an upload that is too slow or too large.
+ */
+function isFailure(error: NoResponseError, { raw, response }: ForwardRequest): boolean {
+  if (response.destroyed) return false
+  return !error.isConnected || error.isTimeout || !hasBody(raw) || raw.complete
+}
+
 /** The upstream failed before its response began. */
 class NoResponseError extends Error {
+  /** Whether there was a connection on which the request began. */
+  readonly isConnected: boolean
+  /** Whether it took too long to connect, to read the request or to answer; never for want of a body. */
   readonly isTimeout: boolean
 
-  constructor(cause: Error) {
+  constructor(cause: Error, isConnected: boolean) {
     super('the upstream did not answer', { cause })
+    this.isConnected = isConnected
     this.isTimeout =
       cause instanceof errors.HeadersTimeoutError ||
       cause instanceof errors.ConnectTimeoutError ||
@@ -77,9 +92,7 @@ class NoResponseError extends Error {
 
 function toProblem(error: unknown): unknown {
   if (!(error instanceof NoResponseError)) return error
-  return error.isTimeout
-    ? new Problem(504, 'The service behind this address took too long to answer.', { cause: error.cause })
-    : new Problem(502, 'The service behind this address could not be reached.', { cause: error.cause })
+  return error.isTimeout ? tooSlow(error.cause) : unreachable(error.cause)
 }
 
 function busy(): Problem {
@@ -95,6 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #done = Promise.withResolvers<void>()
   #controller: Dispatcher.DispatchController | undefined
   #isEnded = false
+  #isAnswered = false
   /** Whether the pool keeps it until a connection is free, with all that it holds; it counts, awaited or not. */
   #isQueued = false
   #lateness: NodeJS.Timeout | undefined
@@ -162,15 +176,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     const { response, gatewayHeaders, onResponse } = this.#request
-    this.#upstream.recordSuccess(performance.now() - this.#startedAt)
+    this.#recordAnswer()
     const type = String(headers['content-type'] ?? '').trim()
     try {
       onResponse?.({ isStream: streamType.test(type), end: () => this.#end(eventStream.test(type)) })
@@ -179,10 +188,16 @@ class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the gateway refused the response'))
       return
     }
-    response.writeHead(status, statusMessage ?? '', {
+    // The upstream's reason phrase may have characters that cannot be written, and tells a client nothing (RFC 9112 §4).
+    response.writeHead(status, STATUS_CODES[status] ?? '', {
       ...responseHeaders(headers, { keepCookies: this.#upstream.ownCookies }),
       ...gatewayHeaders,
     })
+  }
+
+  #recordAnswer(): void {
+    this.#isAnswered = true
+    this.#upstream.recordSuccess(performance.now() - this.#startedAt)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -210,16 +225,20 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isAbandoned) return
     const { response } = this.#request
     if (response.headersSent) {
-      if (!this.#isEnded) response.destroy()
+      if (!this.#isEnded) cutOff(response)
       this.#done.resolve()
-    } else this.#done.reject(new NoResponseError(error))
+      return
+    }
+    if (error instanceof errors.HeadersOverflowError) this.#recordAnswer()
+    const isConnected = this.#controller !== undefined
+    this.#done.reject(this.#isAnswered ? unusable(error) : new NoResponseError(error, isConnected))
   }
 
   #end(inOrder: boolean): void {
     const { response } = this.#request
     this.#isEnded = true
     // A client that has not read what it was sent would not read the end of it either.
-    if (response.writableNeedDrain || !inOrder) response.destroy()
+    if (response.writableNeedDrain || !inOrder) cutOff(response)
     else response.end()
     this.#controller?.abort(new Error('the gateway ended the stream'))
   }

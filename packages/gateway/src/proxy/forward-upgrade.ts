@@ -1,10 +1,18 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  STATUS_CODES,
+} from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
 import { type Duplex, finished } from 'node:stream'
-import { hasBody, Problem } from '@gatehouse/kit'
+import { hasBody } from '@gatehouse/kit'
+import { reset } from './cut-off.ts'
 import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
+import { tooSlow, unreachable, unusable } from './upstream-problems.ts'
 import { type CloseCode, closeCodes, WebSocketCloser } from './web-socket-close.ts'
 
 /** The connection of a WebSocket request, with what was sent after the request. */
@@ -42,7 +50,7 @@ export function isWebSocketUpgrade(request: IncomingMessage): boolean {
 /**
  * Forwards a WebSocket upgrade to an upstream and joins the two connections. A response other than 101 goes to the
  * caller instead. Resolves once the caller is answered.
- * @throws Problem 502, 503 or 504 when the upstream cannot be reached in time or its breaker is open
+ * @throws Problem 502, 503 or 504 when the upstream does not answer in time or its breaker is open
  */
 export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Promise<void> {
   const { socket } = upgrade
@@ -51,15 +59,17 @@ export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Pro
   socket.once('close', () => out.destroy())
   return new Promise((resolve, reject) => {
     const timeout = setTimeout(() => {
-      const problem = new Problem(504, 'The service behind this address took too long to answer.')
+      const problem = tooSlow()
       upstream.recordFailure(problem)
       reject(problem)
       out.destroy()
     }, upgradeTimeoutMs)
     out.once('close', () => clearTimeout(timeout))
-    out.on('error', (cause) => {
-      if (!socket.destroyed) upstream.recordFailure(cause)
-      reject(new Problem(502, 'The service behind this address could not be reached.', { cause }))
+    out.on('error', (cause: NodeJS.ErrnoException) => {
+      const isAnswered = cause.code === 'HPE_HEADER_OVERFLOW'
+      if (isAnswered) upstream.recordSuccess()
+      else if (!socket.destroyed) upstream.recordFailure(cause)
+      reject(isAnswered ? unusable(cause) : unreachable(cause))
     })
     out.once('response', (response) => {
       clearTimeout(timeout)
@@ -82,20 +92,14 @@ export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Pro
 function writeResponse(upstream: Upstream, upgrade: ForwardUpgrade, response: IncomingMessage): void {
   const { socket, gatewayHeaders, onResponse } = upgrade
   upstream.recordSuccess()
-  socket.write(formatResponseHead(response, upstream, { ...gatewayHeaders, connection: 'close' }))
+  socket.write(formatResponseHead(response, upstream, { ...gatewayHeaders, connection: 'close' }), 'latin1')
   response.socket.setTimeout(upstream.bodyTimeoutMs, () => response.destroy())
-  finished(response, (error) => error && cutOff(socket))
+  finished(response, (error) => error && reset(socket))
   response.pipe(socket)
   runAtClose(
     socket,
-    onResponse?.(() => cutOff(socket)),
+    onResponse?.(() => reset(socket)),
   )
-}
-
-/** Resets a connection: where a response without a length ends with it, half of one would pass for the whole. */
-function cutOff(socket: Duplex): void {
-  if (socket instanceof Socket) socket.resetAndDestroy()
-  else socket.destroy()
 }
 
 /** Answers the caller with 101 and joins the connections. */
@@ -108,7 +112,7 @@ function joinUpgrade(
   const { socket, head, gatewayHeaders, onJoined, onUpgrade } = upgrade
   upstream.recordSuccess()
   const added = { ...gatewayHeaders, connection: 'Upgrade', upgrade: 'websocket' }
-  socket.write(formatResponseHead(response, upstream, added))
+  socket.write(formatResponseHead(response, upstream, added), 'latin1')
   if (head.length > 0) upstreamSocket.write(head)
   const end = joinSockets(socket, upstreamSocket)
   onJoined?.(end)
@@ -173,12 +177,13 @@ const closeTimeoutMs = 1_000
 /** TCP keep-alive after this idle time. */
 const keepAliveMs = 30_000
 
+/** The head of a response, to be written as Latin-1: so were the upstream's headers read, whatever their bytes mean. */
 function formatResponseHead(
   answer: IncomingMessage,
   { ownCookies: keepCookies }: Upstream,
   own: Readonly<Record<string, string>>,
 ): string {
-  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`]
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${STATUS_CODES[answer.statusCode ?? 0] ?? ''}`]
   for (const [name, value] of Object.entries({ ...responseHeaders(answer.headers, { keepCookies }), ...own }))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`

@@ -9,6 +9,7 @@ import type { CredentialWatch } from '../streams/credential-watch.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { ContextTokens } from './context-tokens.ts'
+import { cutOff } from './cut-off.ts'
 import { forwardRequest, type ResponseStart } from './forward-request.ts'
 import { forwardUpgrade, type UpgradeRequest } from './forward-upgrade.ts'
 import type { Upstream } from './upstream.ts'
@@ -71,7 +72,7 @@ export class Forwarder {
 
   /** Cuts off every stream that is open. */
   closeStreams(): void {
-    for (const response of this.#streams) response.destroy()
+    for (const response of this.#streams) cutOff(response)
   }
 
   #headersFor(

@@ -1,7 +1,7 @@
 /** What a path may hold (RFC 3986 §3.3): no `#`, no space, no byte beyond ASCII. */
 const pathOnly = /^\/(?:[\w\-.~!$&'()*+,;=:@/]|%[\dA-Fa-f]{2})*$/
-/** What a query may hold (RFC 3986 §3.4), and what browsers leave as it is there (WHATWG URL): brackets and the like. */
-const queryOnly = /^(?:[\w\-.~!$&'()*+,;=:@/?[\]{}|\\^`]|%(?:[\dA-Fa-f]{2})?)*$/
+/** What a query may hold (RFC 3986 §3.4), and what browsers leave as it is there (WHATWG URL): brackets, a lone `%` and the like. */
+const queryOnly = /^[\w\-.~!$&'()*+,;=:@/?[\]{}|\\^`%]*$/
 
 /**
  * What is wrong with a request target; undefined for a path with or without a query. Anything else is read differently

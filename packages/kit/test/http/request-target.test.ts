@@ -53,6 +53,13 @@ test('a request target that browsers send as it is passes', async (t) => {
     assert.match(await ask(url, `GET ${target} HTTP/1.1`), /^HTTP\/1\.1 200 /, target)
 })
 
+test('a query of escapes that ends with a wrong character is refused, however long it is', async (t) => {
+  const { url } = await listening((stop) => t.after(stop))
+  for (const target of [`/open?${'%aa'.repeat(4_000)}"`, `/open?${'%'.repeat(12_000)}#`, `/${'%aa'.repeat(4_000)}"`])
+    assert.match(await ask(url, `GET ${target} HTTP/1.1`), /^HTTP\/1\.1 400 /)
+  assert.match(await ask(url, `GET /open?${'%aa%'.repeat(3_000)} HTTP/1.1`), /^HTTP\/1\.1 200 /)
+})
+
 test('every log line of a request carries the address, whatever became of it', async (t) => {
   const { url, lines } = await listening((stop) => t.after(stop))
   const heads = [

@@ -26,6 +26,7 @@ import { recordMethods } from './methods.ts'
 import { type AddressOf, AnswerLog, addressedLog, peerAddress, requestLog } from './request-log.ts'
 import { targetFault } from './request-target.ts'
 import { type BodyPatience, refuseSlowBodies } from './slow-body.ts'
+import { compareItemsByHash } from './unique-items.ts'
 import { partOf, prototypeMember, validationFault } from './validation-fault.ts'
 
 declare module 'fastify' {
@@ -151,8 +152,8 @@ function requestId(header: string | string[] | undefined): string {
 /** Bodies are taken as they are; query strings and paths are text by nature, so there `"10"` may stand for 10. */
 function strictValidation(): FastifySchemaCompiler<object> {
   const strict = { allErrors: true, removeAdditional: false, useDefaults: true, strict: false, verbose: true } as const
-  const asSent = addFormats(new Ajv({ ...strict, coerceTypes: false }))
-  const fromText = addFormats(new Ajv({ ...strict, coerceTypes: 'array' }))
+  const asSent = compareItemsByHash(addFormats(new Ajv({ ...strict, coerceTypes: false })))
+  const fromText = compareItemsByHash(addFormats(new Ajv({ ...strict, coerceTypes: 'array' })))
   return ({ schema, httpPart }) => lazily(httpPart === 'body' || httpPart === 'headers' ? asSent : fromText, schema)
 }
 

@@ -44,7 +44,13 @@ test('a time in a leap second is accepted; one before 1970 or after 9999 is reje
   assert.deepEqual([suppressed.status, suppressed.body.errors[0].pointer], [400, '/expires_at'])
 })
 
-test('an event with data nested too deep is 400, alone and in bulk', async (t) => {
+/** Channels that are compared with one another, as deep as they go. */
+const nestedChannels = (levels: number) => {
+  const list = `${'['.repeat(levels)}${']'.repeat(levels)}`
+  return `{"event":"order.shipped","user_id":"alice","data":{},"channels":[${list},${list}]}`
+}
+
+test('an event nested too deep is 400, alone and in bulk', async (t) => {
   const s = await setupSeeded()
   t.after(s.close)
   const deep = (levels: number) => `{"event":"order.shipped","user_id":"alice","data":${nestData(levels)}}`
@@ -54,16 +60,26 @@ test('an event with data nested too deep is 400, alone and in bulk', async (t) =
   assert.deepEqual(statusesOf(lines), [202, 400, 202])
   const list = await send(s, '/v1/notify/bulk', 'application/json', `[${[fine, deep(30_000), fine].join(',')}]`)
   assert.deepEqual(statusesOf(list), [202, 400, 202])
+  assert.equal((await send(s, '/v1/notify', 'application/json', nestedChannels(5_000))).status, 400)
+  const channels = [fine, nestedChannels(5_000), fine]
+  for (const [type, body] of [
+    ['application/x-ndjson', channels.join('\n')],
+    ['application/json', `[${channels.join(',')}]`],
+  ] as const)
+    assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', type, body)), [202, 400, 202])
 })
 
-test('a topic message with data nested too deep is a dead letter and not redelivered', async (t) => {
+test('a topic message nested too deep is a dead letter and not redelivered', async (t) => {
   const { topic, deliver } = createManualTopic()
   const s = await setupSeeded({ topic })
   t.after(s.close)
-  const answer = await deliver(1, `{"event":"order.shipped","user_id":"alice","data":${nestData(5_000)}}`)
-  assert.equal(answer, 'terminate')
-  const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
-  assert.match(letters.body.items[0].detail, /nested deeper than 64 levels/)
+  const data = `{"event":"order.shipped","user_id":"alice","data":${nestData(5_000)}}`
+  for (const [place, text] of [data, nestedChannels(5_000)].entries()) {
+    assert.equal(await deliver(place + 1, text), 'terminate')
+    const letters = await s.call('GET', '/v1/dead-letters?cause=invalid_message')
+    assert.equal(letters.body.items.length, place + 1)
+    for (const { detail } of letters.body.items) assert.match(detail, /nested deeper than 64 levels/)
+  }
 })
 
 test('invalid text or a missing channel in a bulk request fails its own line only', async (t) => {

@@ -1,6 +1,7 @@
 import { Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
 import type { Channel } from '../model/channel.ts'
 import type { Content, Data } from '../model/notification/notification.ts'
+import { storable } from '../model/storable.ts'
 import { listNames } from './names.ts'
 import { type PlainTemplate, plainTemplate } from './plain-template.ts'
 import { safeLinks } from './safe-links.ts'
@@ -184,7 +185,8 @@ function renderPart(part: Part, data: Data): string {
   }
   if (output.length > templateLimits.outputBytes)
     throw faultOf(part.name, `renders to more than ${templateLimits.outputBytes} bytes`)
-  return output
+  // A filter may cut a character in half, as `first` does with an emoji, and no database would store that.
+  return storable(output)
 }
 
 /** Renders with the engine, whose limit is by the clock on the wall: one that got no processor meanwhile is tried again. */

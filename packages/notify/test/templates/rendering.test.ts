@@ -30,6 +30,16 @@ test('an HTML text that outputs raw values does not parse; other texts do', () =
   assert.equal(compileTemplate(text({ body: '{{ name | raw }}' })).render({ name: '<b>' }).content.body, '<b>')
 })
 
+test('a text that cuts a character in half, or makes a NUL, renders to what a database stores', () => {
+  const initial = '{{ name | split: "" | first }}'
+  const { content } = compileTemplate(text({ subject: `Hi ${initial}`, body: initial, html: initial })).render({
+    name: '\u{1f600}nn',
+  })
+  assert.deepEqual([content.subject, content.body, content.html], ['Hi \ufffd', '\ufffd', '\ufffd'])
+  const decoded = compileTemplate(text({ body: 'a', html: 'a{{ x | url_decode }}b' })).render({ x: '%00' })
+  assert.equal(decoded.content.html, 'a\ufffdb')
+})
+
 test('an SMS is counted as it is split, and a surrogate pair is never split', () => {
   const cases = [
     ['', 'GSM-7', 1],

@@ -1,6 +1,7 @@
 import { type Clock, createPage, defaultPageSize, instantOf, Problem } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import { type Catalog, type CatalogKeeper, isSecret } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import type { Channel } from '../model/channel.ts'
 import { newId } from '../model/id.ts'
@@ -24,6 +25,7 @@ export interface DeadLetterContext {
   readonly audit: Audit
   readonly store: DeadLetters
   readonly notifications: Notifications
+  readonly catalog: CatalogKeeper
   readonly slots: SearchSlots
   readonly clock: Clock
   /** Called after a replay, so that the workers need not wait for their next poll. */
@@ -48,11 +50,12 @@ export function listDeadLetters({ access, store, slots }: DeadLetterContext) {
 }
 
 /** GET /v1/dead-letters/{id}: one, with the timeline of its notification. */
-export function getDeadLetter({ access, store, notifications }: DeadLetterContext) {
+export function getDeadLetter({ access, store, notifications, catalog }: DeadLetterContext) {
   return async (request: DeadLetterRequest) => {
     const { id } = request.params
-    const letter = await store.find(id)
-    if (!letter) throw notFound(id)
+    const found = await store.find(id)
+    if (!found) throw notFound(id)
+    const letter = withoutSecret(found, await catalog.current())
     const notification = letter.notificationId && (await notifications.find(letter.notificationId))
     const timeline = notification ? notification.timeline : []
     const masks = access.masks(request, letter.userId)
@@ -167,6 +170,18 @@ async function auditDeadLetter(
   if (!letter) throw notFound(id)
   const { userId: user_id, channel, event, cause } = letter
   await audit(request, { action, target: { type: 'dead-letter', id }, before: { user_id, channel, event, cause } })
+}
+
+/**
+ * Without its text where that is of a sensitive event type, or one that is not there. A text that no type could be read
+ * from is shown, for whoever looks for its fault, unless the name of a sensitive type is in it.
+ */
+function withoutSecret(letter: DeadLetter, catalog: Catalog): DeadLetter {
+  const { text, event, ...rest } = letter
+  if (text === undefined) return letter
+  const names = () => [...catalog.eventTypes.values()].some((each) => each.sensitive && text.includes(each.event))
+  const isHidden = event === undefined ? names() : isSecret(catalog, event)
+  return isHidden ? { ...rest, ...(event === undefined ? {} : { event }) } : letter
 }
 
 /** Hides what a provider answered, what a template's fault quotes, and an invalid message. */

@@ -102,6 +102,11 @@ async function readCatalog(
   }
 }
 
+/** Whether nobody may read the data of an event of this type. A type that is not there may have been sensitive. */
+export function isSecret({ eventTypes }: Pick<Catalog, 'eventTypes'>, event: string): boolean {
+  return eventTypes.get(event)?.sensitive !== false
+}
+
 /** A text as its template has it, with the variables unfilled; hidden where there is none any more. */
 export function unfilledText(
   catalog: Catalog,

@@ -37,8 +37,13 @@ export function maskRecipient<Record extends Reachable>(recipient: Record): Reco
 
 /** A notify request: its data as keys with types. */
 export function maskRequest(request: NotifyRequest): NotifyRequest {
-  const { data, dedup_key: key } = request
-  return { ...request, data: maskMembers(data), ...(key === undefined ? {} : { dedup_key: hidden }) }
+  const { dedup_key: key } = request
+  return { ...maskData(request), ...(key === undefined ? {} : { dedup_key: hidden }) }
+}
+
+/** The same for callers who may read personal data, where the data is to be read by nobody. */
+export function maskData(request: NotifyRequest): NotifyRequest {
+  return { ...request, data: maskMembers(request.data) }
 }
 
 /** Reasons that are ours to the last word. */
@@ -49,6 +54,7 @@ const ownReasons = [
   /^(?:one-click|on the page), from a mail$/,
   /^\d+ workers died while they held it$/,
   /^no device of the user is registered any more$/,
+  /^its device is no longer the user's$/,
   /^removed: it quotes a sensitive message$/,
   /^(?:no time was left|it is not UTF-8|no provider supports the target|it is larger than the \d+ bytes allowed here)$/,
   /^the template \S{1,200} has no text for (?:push|email|sms|in-app)$/,

@@ -9,11 +9,11 @@ import {
 } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { CatalogKeeper } from '../catalog/catalog.ts'
+import { type Catalog, type CatalogKeeper, isSecret } from '../catalog/catalog.ts'
 import type { Audit } from '../context/audit.ts'
 import { exactTime } from '../model/exact-time.ts'
 import { newIdOfUser } from '../model/id.ts'
-import { maskRequest } from '../model/masking.ts'
+import { maskData, maskRequest } from '../model/masking.ts'
 import type { NotifyRequest } from '../model/notification/notification.ts'
 import { type AccessControl, otherUserProblem } from '../request/caller.ts'
 import { problemOf } from '../request/request-problem.ts'
@@ -39,7 +39,8 @@ type ScheduledRequest = FastifyRequest<{ Params: Static<typeof ScheduledParams> 
 export function createScheduled(context: ScheduleContext) {
   return async (request: FastifyRequest<{ Body: Static<typeof NewScheduled> }>, reply: FastifyReply) => {
     const payload = request.body.payload as NotifyRequest
-    const problem = problemOf(payload, await context.catalog.current(), '/payload')
+    const catalog = await context.catalog.current()
+    const problem = problemOf(payload, catalog, '/payload')
     if (problem) throw problem
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
     const id = newIdOfUser(payload.user_id)
@@ -49,7 +50,7 @@ export function createScheduled(context: ScheduleContext) {
     return reply
       .code(201)
       .header('location', `/v1/scheduled/${id}`)
-      .send(formatForCaller(context, request, { id, fireAt, payload }))
+      .send(formatForCaller({ ...context, catalog }, request, { id, fireAt, payload }))
   }
 }
 
@@ -80,7 +81,8 @@ export function listScheduled(context: ScheduleContext) {
     }
     const scheduled = await slots.run(() => schedule.list(filter, parseCursor(cursor), limit))
     const { items, next } = createPage(scheduled, request.query, cursorOf)
-    const visible = items.map((each) => formatForCaller(context, request, each))
+    const catalog = await context.catalog.current()
+    const visible = items.map((each) => formatForCaller({ access, catalog }, request, each))
     return { items: visible, ...(next === undefined ? {} : { next }) }
   }
 }
@@ -97,6 +99,7 @@ export function moveScheduled(context: ScheduleContext) {
     const { fireAt: before, payload } = await findVisible(context, request, 'cancelScheduled')
     requireMatch(ifMatch, tagOf({ id, fireAt: before }))
     const fireAt = instantOf(request.body.fire_at, '/fire_at')
+    const catalog = await context.catalog.current()
     if (access.manages(request))
       await audit(request, {
         action: 'scheduled.move',
@@ -113,7 +116,7 @@ export function moveScheduled(context: ScheduleContext) {
     if (moved === 'firing') throw new Problem(409, `The notification ${id} is being sent at this moment.`)
     onScheduled(id, fireAt)
     reply.header('etag', tagOf({ id, fireAt }))
-    return formatForCaller(context, request, { id, fireAt, payload })
+    return formatForCaller({ access, catalog }, request, { id, fireAt, payload })
   }
 }
 
@@ -124,8 +127,9 @@ const tagOf = ({ id, fireAt }: Pick<Scheduled, 'id' | 'fireAt'>) => entityTagOf(
 export function getScheduled(context: ScheduleContext) {
   return async (request: ScheduledRequest, reply: FastifyReply) => {
     const found = await findVisible(context, request, 'readScheduled')
+    const catalog = await context.catalog.current()
     reply.header('etag', tagOf(found))
-    return formatForCaller(context, request, found)
+    return formatForCaller({ ...context, catalog }, request, found)
   }
 }
 
@@ -171,11 +175,13 @@ function notFound(id: string): Problem {
   return new Problem(404, `Nothing is scheduled as ${id}; it may have fired.`)
 }
 
+/** As the caller may see it; the data of what is sensitive is masked for everybody, the user too. */
 function formatForCaller(
-  { access }: ScheduleContext,
+  { access, catalog }: Pick<ScheduleContext, 'access'> & { readonly catalog: Catalog },
   request: FastifyRequest,
   { id, fireAt, payload, failures = 0, isUnderWay = false }: Omit<Scheduled, 'source'>,
 ) {
-  const visible = access.masks(request, payload.user_id) ? maskRequest(payload) : payload
+  const open = isSecret(catalog, payload.event) ? maskData(payload) : payload
+  const visible = access.masks(request, payload.user_id) ? maskRequest(payload) : open
   return { id, fire_at: new Date(fireAt).toISOString(), payload: { ...visible }, failures, under_way: isUnderWay }
 }

@@ -26,7 +26,7 @@ export interface Catalog {
   isReserved(event: string): boolean
   /** Whether an event type that is not reserved names the template of one that is: it may not speak in its words. */
   borrowsReserved(event: string): boolean
-  /** Variables of every mail, besides those of its event. */
+  /** Variables of every mail that is not sensitive, besides those of its event. */
   readonly mailVariables?: MailVariables
   /** Replaces the links of texts that are tracked. */
   readonly shortenLinks?: ShortenLinks
@@ -105,6 +105,19 @@ async function readCatalog(
 /** Whether nobody may read the data of an event of this type. A type that is not there may have been sensitive. */
 export function isSecret({ eventTypes }: Pick<Catalog, 'eventTypes'>, event: string): boolean {
   return eventTypes.get(event)?.sensitive !== false
+}
+
+/**
+ * The links that the template of a mail may name, for its preview and its test. None where one of its event types is
+ * sensitive: the mails of that type get none.
+ */
+export function sampleVariables(
+  { eventTypes, mailVariables }: Pick<Catalog, 'eventTypes' | 'mailVariables'>,
+  templateId: string,
+  userId: string,
+): Readonly<Record<string, string>> {
+  const isSensitive = [...eventTypes.values()].some((each) => each.templateId === templateId && each.sensitive)
+  return isSensitive ? {} : (mailVariables?.(userId, templateId) ?? {})
 }
 
 /** A text as its template has it, with the variables unfilled; hidden where there is none any more. */

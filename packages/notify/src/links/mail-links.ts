@@ -32,7 +32,7 @@ export function createMailLinks({ links, catalog, languages, tracking }: MailLin
   }
 }
 
-/** What a template of a mail may name itself: then the footer is left out. */
+/** What a template of a mail that is not sensitive may name itself: then the footer is left out. */
 export function mailVariables(links: Links) {
   return (userId: string, event: string): Readonly<Record<string, string>> => {
     const [unsubscribe, preferences] = [links.url('unsubscribe', [userId, event]), links.url('preferences', [userId])]

@@ -49,7 +49,8 @@ export function writeMessage(
   }
   const wanted = [profile.recipient?.locale, defaultLocale].filter((locale) => locale !== undefined)
   try {
-    const variables = channel === 'email' ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
+    const hasLinks = channel === 'email' && !eventType.sensitive
+    const variables = hasLinks ? { ...catalog.mailVariables?.(userId, eventType.event), ...data } : data
     const compiled = catalog.text(eventType.templateId, channel, wanted)
     const { content, missing } = compiled.render(variables)
     const failover = failsOverOnTimeout(eventType, channel) ? {} : { failoverOnTimeout: false as const }

@@ -77,6 +77,25 @@ test('a template that contains the links gets no footer', async (t) => {
   assert.match(text, /^Settings: https:\/\/notify\.example\/preferences\/[\w.-]+\s*$/)
 })
 
+test('no sensitive mail has a key to settings, even where its template names the links', async (t) => {
+  const s = await setupMailLinks(t, { sensitive: true })
+  const path = '/v1/templates/order.shipped'
+  const body = 'Settings: {{ preferences_url }} {{ unsubscribe_url }}.'
+  await s.call('PUT', `${path}/email/en`, { subject: 's', body })
+  assert.equal((await s.mail()).text, 'Settings:  .')
+  const { items } = (await s.call('POST', `${path}/preview`, { channels: ['email'], data: {} })).body
+  assert.deepEqual(
+    [items[0].body, items[0].missing.toSorted()],
+    ['Settings:  .', ['preferences_url', 'unsubscribe_url']],
+  )
+  await s.call('POST', `${path}/test`, { channel: 'email', user_id: 'alice', data: {} })
+  const { messages } = (await s.call('GET', '/dev/mailbox')).body
+  assert.deepEqual(
+    messages.map(({ body }: { body: string }) => body),
+    ['Settings:  .', 'Settings:  .'],
+  )
+})
+
 test('unsubscription accepts forms, multipart/form-data and an empty body', async (t) => {
   const s = await setupMailLinks(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')

@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { Catalog, CatalogKeeper } from '../../catalog/catalog.ts'
+import { type Catalog, type CatalogKeeper, sampleVariables } from '../../catalog/catalog.ts'
 import { type Channel, channels } from '../../model/channel.ts'
 import { canonicalLocale } from '../../model/locale.ts'
 import type { Data } from '../../model/notification/notification.ts'
@@ -85,7 +85,7 @@ async function renderOne(
   try {
     compiled = compileAt(place, catalog, context.defaultLocale)
     const { text, variables } = compiled
-    const links = channel === 'email' ? catalog.mailVariables?.('', templateId) : undefined
+    const links = channel === 'email' ? sampleVariables(catalog, templateId, '') : undefined
     const { content, missing } = compiled.render({ ...links, ...data })
     const body = content.body === '' && content.html !== undefined ? textOfHtml(content.html) : content.body
     const sent = await completePreview(context, catalog, { templateId, channel, content: { ...content, body } })

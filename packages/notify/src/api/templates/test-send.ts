@@ -1,7 +1,7 @@
 import { Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { CatalogKeeper } from '../../catalog/catalog.ts'
+import { type CatalogKeeper, sampleVariables } from '../../catalog/catalog.ts'
 import type { Reserved } from '../../catalog/reserved.ts'
 import type { Audit } from '../../context/audit.ts'
 import type { Channel } from '../../model/channel.ts'
@@ -35,9 +35,9 @@ export function testTemplate(context: TestContext) {
     const { template_id: templateId } = params
     reserved.refuseTemplate(templateId)
     const channel = body.channel as Channel
-    const { mailVariables } = await context.catalog.current()
+    const catalog = await context.catalog.current()
     const compiled = await compile(context, templateId, body)
-    const links = channel === 'email' ? mailVariables?.(body.user_id, templateId) : undefined
+    const links = channel === 'email' ? sampleVariables(catalog, templateId, body.user_id) : undefined
     const { content } = orTemplateProblem(() => compiled.render({ ...links, ...(body.data as Data) }))
     const after = { template_id: templateId, channel, locale: content.locale, draft: body.draft !== undefined }
     await audit(request, { action: 'templates.test', target: { type: 'user', id: body.user_id }, after })

@@ -1,5 +1,6 @@
-import { type KeyRing, orderedId, seal, unseal } from '@gatehouse/kit'
+import { canonicalLocale, isZone, type KeyRing, maxPlaceLength, orderedId, seal, unseal } from '@gatehouse/kit'
 import type { MailContext } from '../context/context.ts'
+import { parsePhoneNumber } from '../model/factors/phone-number.ts'
 import type { Lifetimes } from '../model/grants/lifetimes.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from '../store/index.ts'
@@ -157,17 +158,19 @@ export function createRecipientMessage(context: MessageContext, userId: string):
   return createMessage(context, { kind: 'recipient', subject: userId, payload: {}, ttlMs: recipientTtlMs })
 }
 
-/** The recipient that a user is. */
-export function formatRecipient(user: User): Recipient {
-  const text = (name: string) => {
-    const value = user.claims[name]
-    return typeof value === 'string' ? { [name]: value } : {}
-  }
+/**
+ * The recipient that a user is. Nothing checked the claims, and the notification service refuses a recipient as a whole:
+ * a claim that it would refuse is left out, as one that is not there, which takes an earlier value away.
+ */
+export function formatRecipient({ id, email, claims }: User): Recipient {
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const phoneNumber = parsePhoneNumber(text(claims.phone_number))
+  const [locale, zoneinfo] = [text(claims.locale), text(claims.zoneinfo)]
   return {
-    user_id: user.id,
-    ...(user.email === undefined ? {} : { email: user.email }),
-    ...text('phone_number'),
-    ...text('locale'),
-    ...text('zoneinfo'),
+    user_id: id,
+    ...(email === undefined ? {} : { email }),
+    ...(phoneNumber === undefined ? {} : { phone_number: phoneNumber }),
+    ...(locale.length <= maxPlaceLength && canonicalLocale(locale) !== undefined ? { locale } : {}),
+    ...(zoneinfo.length <= maxPlaceLength && isZone(zoneinfo) ? { zoneinfo } : {}),
   }
 }

@@ -1,8 +1,10 @@
 import {
   type Clock,
+  canonicalLocale,
   createPage,
   defaultPageSize,
   entityTagOf,
+  isZone,
   Problem,
   preconditionFailed,
   requireMatch,
@@ -11,8 +13,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type RecipientSettings, recipientOf, recipientRecord } from '../catalog/declaration.ts'
 import type { Audit } from '../context/audit.ts'
-import { isZone } from '../model/delivery/quiet-hours.ts'
-import { canonicalLocale } from '../model/locale.ts'
 import { maskRecipient } from '../model/masking.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { SearchSlots } from '../request/search-slots.ts'

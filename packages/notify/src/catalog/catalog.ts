@@ -1,6 +1,7 @@
+import { canonicalLocale } from '@gatehouse/kit'
 import { type Channel, channels } from '../model/channel.ts'
 import type { ShortenLinks } from '../model/delivery/short-link.ts'
-import { canonicalLocale, lookUpLocale } from '../model/locale.ts'
+import { lookUpLocale } from '../model/locale.ts'
 import { hidden } from '../model/masking.ts'
 import type { EventType } from '../model/notification/event-type.ts'
 import type { EventTypes, Templates } from '../store/store.ts'

@@ -1,3 +1,4 @@
+import { maxPlaceLength } from '@gatehouse/kit'
 import { type Static, Type } from 'typebox'
 import { channels } from '../model/channel.ts'
 import { trackings } from '../model/delivery/tracking.ts'
@@ -190,8 +191,8 @@ export const RecipientSettings = Type.Object(
         examples: ['+14155550100'],
       }),
     ),
-    locale: optionalText(100, 'Language of texts, BCP 47', 'en'),
-    zoneinfo: optionalText(100, 'Time zone, IANA name', 'Europe/Berlin'),
+    locale: optionalText(maxPlaceLength, 'Language of texts, BCP 47', 'en'),
+    zoneinfo: optionalText(maxPlaceLength, 'Time zone, IANA name', 'Europe/Berlin'),
   },
   { title: 'RecipientSettings', additionalProperties: false },
 )

@@ -1,3 +1,4 @@
+import { canonicalLocale } from '@gatehouse/kit'
 import { Type } from 'typebox'
 
 /** A language tag in a path: language, script, region and variants (BCP 47), without extensions. */
@@ -7,26 +8,6 @@ export const Locale = Type.String({
     '^[A-Za-z]{2,3}([-_][A-Za-z]{4})?([-_]([A-Za-z]{2}|[0-9]{3}))?([-_]([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
   description: 'A language tag such as en or pt-BR.',
 })
-
-/** The canonical form of a language tag (`en_us` is `en-US`), undefined when it is none. */
-export function canonicalLocale(tag: string): string | undefined {
-  if (!canonical.has(tag)) {
-    if (canonical.size >= maxCached) canonical.clear()
-    canonical.set(tag, canonicalOf(tag))
-  }
-  return canonical.get(tag)
-}
-
-const canonical = new Map<string, string | undefined>()
-const maxCached = 1_000
-
-function canonicalOf(tag: string): string | undefined {
-  try {
-    return Intl.getCanonicalLocales(tag.replaceAll('_', '-'))[0]
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * RFC 4647 §3.4 lookup: the first of `wanted` that is available, each tag shortened from its end (`zh-Hant-TW`,

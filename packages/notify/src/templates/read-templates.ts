@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { StartError } from '@gatehouse/kit'
+import { canonicalLocale, StartError } from '@gatehouse/kit'
 import { isChannel } from '../model/channel.ts'
-import { canonicalLocale } from '../model/locale.ts'
 import { checkTemplate, TemplateError, type TemplateText } from './template.ts'
 
 /** A text as a templates folder declares it. */

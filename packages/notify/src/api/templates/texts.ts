@@ -1,10 +1,17 @@
-import { type Clock, entityTagOf, Problem, preconditionFailed, requireMatch, selectPage } from '@gatehouse/kit'
+import {
+  type Clock,
+  canonicalLocale,
+  entityTagOf,
+  Problem,
+  preconditionFailed,
+  requireMatch,
+  selectPage,
+} from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Reserved } from '../../catalog/reserved.ts'
 import type { Audit } from '../../context/audit.ts'
 import type { Channel } from '../../model/channel.ts'
-import { canonicalLocale } from '../../model/locale.ts'
 import type { AccessControl } from '../../request/caller.ts'
 import type { StoredText, TemplateKey, Templates, TextState } from '../../store/store.ts'
 import { checkTemplate } from '../../templates/template.ts'

@@ -1,3 +1,5 @@
+import { isZone } from '@gatehouse/kit'
+
 /** A range of local wall-clock time, `HH:MM`. It may wrap midnight; `start = end` means none. */
 export interface QuietHours {
   readonly start: string
@@ -76,22 +78,4 @@ export function quietRanges(quiet: QuietHours, zone: string, from: number, to: n
 function earlierEnd(end: Temporal.ZonedDateTime): number {
   const before = end.subtract({ hours: 24 }).offsetNanoseconds
   return end.epochMilliseconds - (end.offsetNanoseconds - before) / 1_000_000
-}
-
-/** Zones that were found to be ones: looking one up costs more than all the rest. */
-const knownZones = new Set<string>()
-/** More than there are, unless somebody spells them in every way. */
-const maxKnownZones = 2_000
-
-/** Whether `zone` is an IANA time zone that this machine knows. */
-export function isZone(zone: string): boolean {
-  if (knownZones.has(zone)) return true
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    if (/^[+-]/.test(zone)) return false
-    if (knownZones.size < maxKnownZones) knownZones.add(zone)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -55,7 +55,7 @@ export interface Recipients {
   put(recipients: readonly Recipient[], now: number): Promise<void>
   /** Puts one that is as it was read; false where it was changed since, or is gone. */
   replace(recipient: Recipient, before: Recipient, now: number): Promise<boolean>
-  /** Puts a known user into a time zone, and leaves all else as it is. */
+  /** Puts a user, also one of whom nothing else is known, into a time zone, and leaves all else as it is. */
   setZoneinfo(userId: string, zoneinfo: string, now: number): Promise<void>
   /** Takes what another service knows of a user: only the fields that it changed since it last told are written. */
   feed(recipient: Recipient, now: number): Promise<void>

@@ -1,3 +1,4 @@
+import { isZone, maxPlaceLength } from '@gatehouse/kit'
 import type { Channel } from '../model/channel.ts'
 import { type QuietHours, timeOfDayPattern } from '../model/delivery/quiet-hours.ts'
 import type { Switches } from '../preferences/choices.ts'
@@ -29,10 +30,5 @@ export function readQuietHours(form: URLSearchParams): QuietHours | undefined | 
 export function readZone(form: URLSearchParams): string | undefined | 'wrong' {
   const zone = form.get('zoneinfo')?.trim() ?? ''
   if (zone === '' || zone === form.get('was_zoneinfo')) return undefined
-  try {
-    Temporal.Now.zonedDateTimeISO(zone)
-    return zone.length <= 100 ? zone : 'wrong'
-  } catch {
-    return 'wrong'
-  }
+  return zone.length <= maxPlaceLength && isZone(zone) ? zone : 'wrong'
 }

@@ -151,6 +151,24 @@ test('the preference page sets channels, quiet hours and zone by a plain form', 
   assert.equal((await s.http.inject({ url: `${path}x` })).statusCode, 404)
 })
 
+test('the preference page stores a zone that quiet hours know, and refuses any other', async (t) => {
+  const s = await setupMailLinks(t)
+  const url = pathOf((await s.mail()).text, '/preferences/')
+  const post = (zone: string) =>
+    s.http.inject({ method: 'POST', url, headers: asForm, payload: new URLSearchParams({ zoneinfo: zone }).toString() })
+  const zone = async () => (await s.call('GET', '/v1/recipients/alice')).body?.zoneinfo
+  for (const wrong of ['+05:30', '-0300', '2026-01-01T00:00+09:00', '2026-01-01T00:00+09:00[Asia/Tokyo]']) {
+    const refused = await post(wrong)
+    assert.deepEqual([wrong, refused.statusCode, await zone()], [wrong, 422, undefined])
+    assert.match(refused.body, /such as Europe\/Berlin/)
+  }
+  assert.equal((await post('Asia/Kolkata')).statusCode, 200)
+  assert.equal(await zone(), 'Asia/Kolkata')
+  await s.call('DELETE', '/v1/recipients/alice')
+  assert.equal((await post('Asia/Tokyo')).statusCode, 200)
+  assert.deepEqual((await s.call('GET', '/v1/recipients/alice')).body, { user_id: 'alice', zoneinfo: 'Asia/Tokyo' })
+})
+
 test('an unsubscribed user reaches the preference page and can resubscribe there', async (t) => {
   const s = await setupMailLinks(t)
   const path = pathOf((await s.mail()).text, '/unsubscribe/')

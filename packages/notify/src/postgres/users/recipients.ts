@@ -42,7 +42,8 @@ export function postgresRecipients(database: Database, buckets: number): Recipie
     async setZoneinfo(userId, zoneinfo, now) {
       const bucket = bucketOfUser(userId, buckets)
       await at(database, bucket).query(
-        'UPDATE notify.recipient SET zoneinfo = $3, updated_at = $4 WHERE bucket = $1 AND user_id = $2',
+        `INSERT INTO notify.recipient (bucket, user_id, zoneinfo, updated_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (bucket, user_id) DO UPDATE SET zoneinfo = excluded.zoneinfo, updated_at = excluded.updated_at`,
         [bucket, userId, zoneinfo, timestamp(now)],
       )
     },

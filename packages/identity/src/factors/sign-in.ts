@@ -11,8 +11,9 @@ import { PageError } from '../pages/page-error.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
 import { checkForm, findKnownDevice, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
-import { resumeSealed, startSession } from '../sessions/finish-sign-in.ts'
+import { resumeSealed } from '../sessions/finish-sign-in.ts'
 import { maxRedirectLength } from '../sessions/resume.ts'
+import { completeSignIn, type FactorProof } from '../sessions/second-factor/complete-sign-in.ts'
 import { proveApp } from '../sessions/second-factor/enrolment.ts'
 import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
 import { openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
@@ -31,7 +32,7 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
     const attempt = { account: user.id, device, challenge: pending.challenge }
     const result = await verifyFactor(context, request, { user, attempt }, parameters)
     if ('rejected' in result) return rejectFactor(context, exchange, pendingRequest, result)
-    await completeSignIn(context, exchange, pendingRequest, result.amr)
+    await complete(context, exchange, { user, pending, amr: result.amr })
     const mayRemember = pending.raises === undefined && parameters.get('recovery_code') === undefined
     if (mayRemember && parameters.get('remember') === 'yes') await rememberDevice(context, request, reply, user)
     return resumeSealed(context, exchange, continuation)
@@ -42,7 +43,7 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
 export function enrolSignInEndpoint(context: FactorContext): Handler {
   return async (request, reply) => {
     const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
-    const { user, continuation, factors } = pendingRequest
+    const { user, pending, continuation, factors } = pendingRequest
     // Whoever has a factor by now signs in with it.
     if (factors.length > 0) throw new PageError(400, 'error.stale')
     const enrolment = parameters.getRequired('enrolment')
@@ -50,7 +51,7 @@ export function enrolSignInEndpoint(context: FactorContext): Handler {
     if (proven === undefined)
       return sendEnrolPage(context, exchange, pendingRequest, { wrong: 'enrol.wrong', status: 400, enrolment })
     const isKnown = isKnownDevice(context, request, user)
-    await completeSignIn(context, exchange, { ...pendingRequest, user: proven.user, isKnown }, methodsOf.totp)
+    await complete(context, exchange, { user: proven.user, pending, amr: methodsOf.totp, isKnown })
     if (proven.codes === undefined) return resumeSealed(context, exchange, continuation)
     const resumed = openContinuation(context, exchange.browser, continuation)
     const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
@@ -91,19 +92,8 @@ function isCurrent(user: User | undefined, credentialVersion: string): user is U
 }
 
 /** @throws PageError 400 when the credentials changed meanwhile */
-async function completeSignIn(
-  context: FactorContext,
-  exchange: BrowserExchange,
-  { user, pending, isKnown }: FactorRequest & { readonly isKnown?: boolean },
-  amr: readonly string[],
-): Promise<void> {
-  // A session that is raised keeps the time of its sign-in: only the factor is new.
-  const raised = pending.raises === undefined ? undefined : exchange.browser.signedIn?.session
-  const methods = [...new Set([...(raised?.amr ?? pending.amr), ...amr])]
-  const details = { ...pending.details, amr: methods }
-  const { provider } = pending
-  const complete = { user, amr: methods, details, provider, authTime: raised?.authTime ?? pending.authTime, isKnown }
-  if ((await startSession(context, exchange, complete)) === undefined) throw new PageError(400, 'error.stale')
+async function complete(context: FactorContext, exchange: BrowserExchange, proof: FactorProof): Promise<void> {
+  if ((await completeSignIn(context, exchange, proof)) === undefined) throw new PageError(400, 'error.stale')
 }
 
 function rejectFactor(

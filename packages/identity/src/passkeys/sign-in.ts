@@ -1,23 +1,31 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { PasskeyContext } from '../context/features.ts'
 import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
+import type { User } from '../model/user.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
 import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
-import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { finishSignIn, resumeSealed } from '../sessions/finish-sign-in.ts'
+import { completeSignIn } from '../sessions/second-factor/complete-sign-in.ts'
+import { findPendingSignIn, type PendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
-import { verifyAssertion } from '../webauthn/assertion.ts'
+import { type VerifiedAssertion, verifyAssertion } from '../webauthn/assertion.ts'
 
-/** POST /login/passkey: signs in whoever the credential proves, and resumes what the browser was doing. */
+/**
+ * POST /login/passkey: signs in whoever the credential proves, or completes the sign-in of theirs that waits for a second
+ * factor, and resumes what the browser was doing.
+ */
 export function passkeySignInEndpoint(
   context: PasskeyContext,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const exchange = { request, reply, browser: await readBrowser(context, request, reply) }
+    const pending = parameters.get('pending')
     checkForm(context, request, exchange.browser, parameters)
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, exchange.browser, sealed)
@@ -29,17 +37,44 @@ export function passkeySignInEndpoint(
     }
     const credential = parameters.get('credential') ?? ''
     const verified = await verifyAssertion(context, exchange, { purpose: 'sign-in' }, credential)
-    if ('user' in verified) {
-      const { user, amr, passkey } = verified
-      const refund = () => refundAttempt(context, request.ip)
-      const proven = { user, amr, details: { passkey: passkey.id }, refund }
-      if (await finishSignIn(context, exchange, proven, sealed)) return reply
-    }
+    if ('user' in verified && (await finish(context, exchange, verified, { sealed, pending }))) return reply
     const subject = 'user' in verified ? verified.user.id : verified.userId
     const details = { passkey: 'user' in verified ? 'account changed' : verified.fault }
     await audit(context, request, 'login_failed', { subject, details })
     return sendFailure(context, exchange, { continuation, sealed }, rejected)
   }
+}
+
+/** False, without effect, as for {@link finishSignIn}. */
+async function finish(
+  context: PasskeyContext,
+  exchange: BrowserExchange,
+  { user, amr, passkey }: VerifiedAssertion,
+  { sealed, pending: sealedPending }: { readonly sealed: string; readonly pending: string | undefined },
+): Promise<boolean> {
+  const refund = () => refundAttempt(context, exchange.request.ip)
+  const details = { passkey: passkey.id }
+  const found = findPendingSignIn(context, exchange.browser, sealedPending)
+  // One that is not theirs, or is void, counts as none: a passkey is a sign-in by itself.
+  const pending = found && isOf(found, user) ? found : undefined
+  const required = pending && (await findRequiredConnection(context, user.email))
+  if (pending === undefined || !isThrough(pending, required))
+    return finishSignIn(context, exchange, { user, amr, details, refund }, sealed)
+  // Where a passkey may sign in alone the user signs in now.
+  const authTime = required === undefined ? context.clock.now() : undefined
+  if ((await completeSignIn(context, exchange, { user, pending, amr, details, authTime })) === undefined) return false
+  await refund()
+  resumeSealed(context, exchange, sealed)
+  return true
+}
+
+function isOf(pending: PendingSignIn, { id, credentialVersion }: User): boolean {
+  return pending.userId === id && pending.credentialVersion === credentialVersion
+}
+
+/** Whether what was proven first is allowed where only one connection is. A session that exists goes on. */
+function isThrough({ raises, provider }: PendingSignIn, required: string | undefined): boolean {
+  return required === undefined || raises !== undefined || provider?.connectionId === required
 }
 
 /** How the page reports a failure: every reason looks the same. */

@@ -9,7 +9,7 @@ export interface FactorPage {
   readonly pending: string
   /** Whether the user has an authenticator app. */
   readonly hasApp: boolean
-  /** Whether the user has a passkey, with which to sign in instead. */
+  /** Whether the user has a passkey, which completes the sign-in too. */
   readonly hasPasskey: boolean
   /** Whether the device may be remembered. */
   readonly mayRemember: boolean
@@ -41,14 +41,14 @@ function leadOf({ hasApp, hasPasskey }: FactorPage): string {
   return hasPasskey ? 'factor.lead.passkey' : 'factor.lead.recovery'
 }
 
-/** Signs in by the passkey alone, which is two factors in one. */
-function passkeySignIn(texts: Texts, { formToken, continuation, hasApp }: FactorPage): Html {
+/** Completes the sign-in by a passkey, which is two factors in one. */
+function passkeySignIn(texts: Texts, { formToken, continuation, pending, hasApp }: FactorPage): Html {
   return passkeyForm(texts, {
     action: '/login/passkey',
     formToken,
     ceremony: 'get',
     options: '/login/passkey/options',
-    hidden: { continuation },
+    hidden: { continuation, pending },
     submit: 'login.passkey',
     quiet: hasApp,
   })

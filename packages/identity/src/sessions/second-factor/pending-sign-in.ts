@@ -40,13 +40,23 @@ export function sealPendingSignIn({ encryptionKey }: SealContext, browser: Brows
 
 /** @throws PageError 400 when it was made for another browser or session, too long ago, or not by this server */
 export function openPendingSignIn(context: SealContext, browser: Browser, sealed: string | undefined): PendingSignIn {
+  const found = findPendingSignIn(context, browser, sealed)
+  if (found === undefined) throw new PageError(400, 'error.stale')
+  return found
+}
+
+/** Undefined where {@link openPendingSignIn} throws. */
+export function findPendingSignIn(
+  context: SealContext,
+  browser: Browser,
+  sealed: string | undefined,
+): PendingSignIn | undefined {
   const opened = read(context, sealed ?? '')
   const tooOld = (opened?.startedAt ?? 0) + pendingSignInMs < context.clock.now()
-  if (opened === undefined || tooOld || opened.browser !== tokenHash(browser.id))
-    throw new PageError(400, 'error.stale')
+  if (opened === undefined || tooOld || opened.browser !== tokenHash(browser.id)) return undefined
   const { signedIn } = browser
   if (opened.raises !== undefined && (opened.raises !== signedIn?.session.id || opened.userId !== signedIn.user.id))
-    throw new PageError(400, 'error.stale')
+    return undefined
   return opened
 }
 

@@ -28,10 +28,16 @@ export async function requestOptions(browser: TestBrowser, page: TestResponse): 
   return response.body
 }
 
-/** Sends a credential from the login page. */
+/** Sends a credential from the login page, or from the page that asks for a second factor. */
 export function sendCredential(browser: TestBrowser, page: TestResponse, credential: string): Promise<TestResponse> {
-  const { form_token = '', continuation = '' } = hiddenFields(page)
-  return browser.post('/login/passkey', { form_token, continuation, credential })
+  return browser.post('/login/passkey', { ...passkeyFields(page), credential })
+}
+
+/** The fields of the page's form for a passkey, which is only one of its forms. */
+export function passkeyFields(page: TestResponse): Record<string, string> {
+  const text =
+    /<form method="post" action="\/login\/passkey".*?<\/form>/s.exec(page.text)?.[0] ?? assert.fail(page.text)
+  return hiddenFields({ ...page, text })
 }
 
 /** Signs in by a passkey, as the script of the login page would. */

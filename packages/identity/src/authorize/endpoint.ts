@@ -7,7 +7,7 @@ import type { Client } from '../model/client.ts'
 import { findDestination, pushedPrefix } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { Parameters } from '../oauth/parameters.ts'
-import { readBrowser } from '../sessions/browser.ts'
+import { comesWithoutCookies, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { issueCode } from './code.ts'
 import { sendConsentPage, sendFactorStep, sendLoginPage, sendOrganizationPage } from './pages.ts'
@@ -20,7 +20,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 export function authorizeEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    if (request.method === 'POST' && request.headers.cookie === undefined)
+    if (request.method === 'POST' && comesWithoutCookies(context, request))
       return redirectByGet(reply, '/authorize', parameters)
     const client = await findClient(context, parameters)
     const resolved = await resolvePushedRequest(context, client, parameters)

@@ -11,7 +11,14 @@ import { originOf } from '../oauth/redirect-uri.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { logoutPage } from '../pages/logout-page.ts'
 import { signInNext } from '../pages/page-error.ts'
-import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
+import {
+  type Browser,
+  checkForm,
+  clearSessionCookie,
+  comesWithoutCookies,
+  formToken,
+  readBrowser,
+} from '../sessions/browser.ts'
 import { endSession } from '../sessions/end-session.ts'
 import { returnFromProvider, signOutAtProvider } from './provider-logout.ts'
 
@@ -30,7 +37,7 @@ interface LogoutRequest {
 export function endSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    if (request.method === 'POST' && request.headers.cookie === undefined) {
+    if (request.method === 'POST' && comesWithoutCookies(context, request)) {
       return redirectByGet(reply, '/end_session', parameters)
     }
     const logout = await readLogoutRequest(context, parameters)

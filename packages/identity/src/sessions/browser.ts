@@ -72,6 +72,18 @@ export async function readBrowser(
   return lacks === undefined ? { id, signedIn } : { id, signedIn: undefined, suspended: signedIn }
 }
 
+/**
+ * Whether a request carries neither the browser's cookie nor a session's, as a form of another site does. Cookies of
+ * others, which a browser may send with it, say nothing.
+ */
+export function comesWithoutCookies(
+  { secureCookies }: Pick<BrowserContext, 'secureCookies'>,
+  { headers }: FastifyRequest,
+): boolean {
+  const cookies = readCookies(headers.cookie)
+  return ![browserCookie, sessionCookie].some((name) => cookies.has(cookieName(name, secureCookies)))
+}
+
 /** The policy that applies to a user everywhere: the strictest of the instance and the user's organizations. */
 export async function findPolicy(
   { mfa, store }: Pick<PageContext, 'mfa' | 'store'>,

@@ -9,15 +9,16 @@ import type { Parameters } from '../oauth/parameters.ts'
 import { recoveryCodesPage } from '../pages/account/recovery-codes-page.ts'
 import { PageError } from '../pages/page-error.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
-import { checkForm, findKnownDevice, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { findKnownDevice, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { resumeSealed } from '../sessions/finish-sign-in.ts'
 import { maxRedirectLength } from '../sessions/resume.ts'
 import { completeSignIn, type FactorProof } from '../sessions/second-factor/complete-sign-in.ts'
 import { proveApp } from '../sessions/second-factor/enrolment.ts'
 import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
-import { openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { findPendingSignIn, openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
 import { rememberDevice } from '../sessions/second-factor/remembered-device.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { type RejectedFactor, verifyFactor } from './verification.ts'
 
@@ -26,7 +27,9 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 /** POST /login/factor: completes a sign-in, or raises a session, by the second factor. */
 export function factorSignInEndpoint(context: FactorContext): Handler {
   return async (request, reply) => {
-    const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
+    const read = await readPendingRequest(context, request, reply)
+    if (read === undefined) return reply
+    const { exchange, parameters, pendingRequest } = read
     const { user, pending, continuation } = pendingRequest
     const device = findKnownDevice(context, request, user) ?? 'unknown'
     const attempt = { account: user.id, device, challenge: pending.challenge }
@@ -42,7 +45,9 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
 /** POST /login/enrol: completes a sign-in by the user's first factor, and shows the recovery codes. */
 export function enrolSignInEndpoint(context: FactorContext): Handler {
   return async (request, reply) => {
-    const { exchange, parameters, pendingRequest } = await readPendingRequest(context, request, reply)
+    const read = await readPendingRequest(context, request, reply)
+    if (read === undefined) return reply
+    const { exchange, parameters, pendingRequest } = read
     const { user, pending, continuation, factors } = pendingRequest
     // Whoever has a factor by now signs in with it.
     if (factors.length > 0) throw new PageError(400, 'error.stale')
@@ -67,24 +72,30 @@ interface ReadRequest {
   readonly pendingRequest: FactorRequest
 }
 
-/** @throws PageError 400 when the sign-in is another browser's, too old, or void because the credentials changed */
+/**
+ * Undefined when a form from before a sign-in in another tab was answered.
+ * @throws PageError 400 when the sign-in is another browser's, too old, or void because the credentials changed
+ */
 async function readPendingRequest(
   context: FactorContext,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<ReadRequest> {
+): Promise<ReadRequest | undefined> {
   const parameters = pageParameters(request)
   const browser = await readBrowser(context, request, reply)
-  checkForm(context, request, browser, parameters)
+  const exchange = { request, reply, browser }
+  const sealed = parameters.get('pending')
+  const isAbout = ({ id }: User) => (findPendingSignIn(context, browser, sealed)?.userId ?? id) === id
+  if (await answersOlderForm(context, exchange, parameters, { isAbout })) return undefined
   const continuation = parameters.getRequired('continuation')
   openContinuation(context, browser, continuation)
-  const pending = openPendingSignIn(context, browser, parameters.get('pending'))
+  const pending = openPendingSignIn(context, browser, sealed)
   const user = await context.store.users.find(pending.userId)
   if (!isCurrent(user, pending.credentialVersion)) throw new PageError(400, 'error.stale')
   const { factors } = await context.store.factors.find(user.id)
   const kinds = factors.map(({ kind }) => kind)
   const pendingRequest = { user, pending, continuation, factors: usableFactors(kinds, context.features) }
-  return { exchange: { request, reply, browser }, parameters, pendingRequest }
+  return { exchange, parameters, pendingRequest }
 }
 
 function isCurrent(user: User | undefined, credentialVersion: string): user is User {

@@ -6,7 +6,8 @@ import { pageParameters } from '../http/page-route.ts'
 import { type Connection, connectionName, maySignIn } from '../model/connection.ts'
 import { normalizeName } from '../model/user.ts'
 import { PageError } from '../pages/page-error.ts'
-import { checkForm, readBrowser } from '../sessions/browser.ts'
+import { readBrowser } from '../sessions/browser.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, sendSignInPageAgain } from '../sessions/sign-in-page.ts'
 import { beginFlow } from './flow.ts'
 import { providerFailed } from './provider-failed.ts'
@@ -20,7 +21,7 @@ export function signInWithProviderEndpoint(
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
-    checkForm(context, request, browser, parameters)
+    if (await answersOlderForm(context, { request, reply, browser }, parameters)) return reply
     await enforceLimits(context.limit, [['provider-address', { address: request.ip }]])
     const continuation = parameters.getRequired('continuation')
     const connection = await context.store.connections.find(parameters.getRequired('connection'))
@@ -40,9 +41,9 @@ export function signInWithOrganizationEndpoint(
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const exchange = { request, reply, browser: await readBrowser(context, request, reply) }
-    checkForm(context, request, exchange.browser, parameters)
-    const continuation = parameters.getRequired('continuation')
     const name = (parameters.get('username') ?? '').slice(0, maxAddressLength)
+    if (await answersOlderForm(context, exchange, parameters, { name })) return reply
+    const continuation = parameters.getRequired('continuation')
     if (await sendToOrganization(context, exchange, { name, continuation })) return reply
     const failure = { wrong: 'login.organization.none', values: {}, status: 404, name }
     return sendSignInPageAgain(context, exchange, continuation, failure)

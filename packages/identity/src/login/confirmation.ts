@@ -3,12 +3,14 @@ import { type PageAnswer, sendPage, type Texts, textsFor } from '@gatehouse/kit/
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LoginContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
+import type { User } from '../model/user.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
-import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { formToken, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type CodePage, codePage } from './code-page.ts'
 import { refundProof } from './mailed-proof.ts'
 
@@ -48,7 +50,8 @@ export function confirmSignInEndpoint(
       const formTargets = continuation.target === undefined ? [] : [continuation.target]
       return sendPage(context, reply, texts, { ...page, formTargets })
     }
-    checkForm(context, request, browser, parameters)
+    const form = { continuation: found.continuation, isAbout: ({ id }: User) => id === found.user.id }
+    if (await answersOlderForm(context, { request, reply, browser }, parameters, form)) return reply
     const used = await context.store.signInLinks.consume(...lookup)
     const proven = used && {
       user: used.user,

@@ -11,9 +11,10 @@ import { isManagementRole } from '../model/management-roles.ts'
 import { normalizeName, type User } from '../model/user.ts'
 import { type Field, formPage } from '../pages/form-page.ts'
 import { PageError, signInNext } from '../pages/page-error.ts'
-import { checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import type { PendingCode } from '../store/index.ts'
 import { codePage } from './code-page.ts'
 import { mailSignInCode, refundProof } from './mailed-proof.ts'
@@ -31,11 +32,11 @@ export function requestCodeEndpoint(context: LoginContext): Handler {
     if (!context.features.emailCode) throw new PageError(404, 'error.missing')
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
-    checkForm(context, request, browser, parameters)
+    const value = parameters.get('email')
+    if (await answersOlderForm(context, { request, reply, browser }, parameters, { name: value })) return reply
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, browser, sealed)
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
-    const value = parameters.get('email')
     const email = normalizeName(value ?? '')
     if (!isEmailAddress(email)) {
       const wrong = value === undefined ? {} : { wrong: 'register.email.wrong', wrongField: 'email' }
@@ -85,13 +86,19 @@ export function enterCodeEndpoint(context: LoginContext): Handler {
     if (!context.features.emailCode) throw new PageError(404, 'error.missing')
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
-    checkForm(context, request, browser, parameters)
     const challenge = parameters.get('challenge') ?? ''
-    const sealed = parameters.getRequired('continuation')
-    const continuation = openContinuation(context, browser, sealed)
     const hashes = { challengeHash: tokenHash(challenge), browserHash: tokenHash(browser.id) }
     const now = context.clock.now()
-    const pending = await context.store.signInLinks.findCode(hashes.challengeHash, hashes.browserHash, now)
+    const find = () => context.store.signInLinks.findCode(hashes.challengeHash, hashes.browserHash, now)
+    // The same for an address without an account as for one of somebody else.
+    const isAbout = async ({ id }: User) => {
+      const waiting = await find()
+      return waiting === undefined || waiting.user?.id === id
+    }
+    if (await answersOlderForm(context, { request, reply, browser }, parameters, { isAbout })) return reply
+    const sealed = parameters.getRequired('continuation')
+    const continuation = openContinuation(context, browser, sealed)
+    const pending = await find()
     if (pending === undefined) throw expiredCode()
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
     const page = { browser, challenge, continuation: sealed, target: continuation.target, wrong: 'code.wrong' }

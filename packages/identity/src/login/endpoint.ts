@@ -12,9 +12,10 @@ import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type LoginPage, loginPage } from '../pages/sign-in/login-page.ts'
 import { PasswordQueueFull } from '../passwords/hasher.ts'
-import { checkForm, formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { formToken, isKnownDevice, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn } from '../sessions/finish-sign-in.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { recordAttempt, refundAttempt, type SignInAttempt } from './attempts.ts'
 import { checkEmailPage } from './confirmation.ts'
@@ -37,11 +38,12 @@ export function loginEndpoint(
   return async (request, reply) => {
     const parameters = pageParameters(request)
     const browser = await readBrowser(context, request, reply)
-    checkForm(context, request, browser, parameters)
+    const name = parameters.get('username') ?? ''
+    if (await answersOlderForm(context, { request, reply, browser }, parameters, { name })) return reply
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, browser, sealed)
     const hasPassword = (parameters.get('password') ?? '') !== ''
-    const entered = { name: parameters.get('username') ?? '', continuation: sealed, hasPassword }
+    const entered = { name, continuation: sealed, hasPassword }
     if (await sendToOrganization({ request, reply, browser }, entered)) return reply
     const result = await verifyCredentials(context, request, parameters)
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
@@ -59,11 +61,7 @@ export function loginEndpoint(
     const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result
     context.metrics.signIn(failure.outcome)
     for (const [header, value] of Object.entries(failure.headers)) reply.header(header, value)
-    const form = {
-      formToken: formToken(context, browser),
-      continuation: sealed,
-      name: parameters.get('username') ?? '',
-    }
+    const form = { formToken: formToken(context, browser), continuation: sealed, name }
     return sendPage(context, reply, texts, failurePage(context, texts, failure, { ...form, ...clientOf(continuation) }))
   }
 }

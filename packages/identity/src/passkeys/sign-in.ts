@@ -7,11 +7,12 @@ import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { User } from '../model/user.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
-import { checkForm, formToken, readBrowser } from '../sessions/browser.ts'
+import { formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn, resumeSealed } from '../sessions/finish-sign-in.ts'
 import { completeSignIn } from '../sessions/second-factor/complete-sign-in.ts'
 import { findPendingSignIn, type PendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { type VerifiedAssertion, verifyAssertion } from '../webauthn/assertion.ts'
 
@@ -26,7 +27,8 @@ export function passkeySignInEndpoint(
     const parameters = pageParameters(request)
     const exchange = { request, reply, browser: await readBrowser(context, request, reply) }
     const pending = parameters.get('pending')
-    checkForm(context, request, exchange.browser, parameters)
+    const isAbout = ({ id }: User) => (findPendingSignIn(context, exchange.browser, pending)?.userId ?? id) === id
+    if (await answersOlderForm(context, exchange, parameters, { isAbout })) return reply
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, exchange.browser, sealed)
     const attempt = { address: request.ip }

@@ -267,6 +267,11 @@ function formText({ id, signedIn }: Browser): string {
   return `${id} ${signedIn?.session.id ?? ''}`
 }
 
+/** Whether a form was made for this browser and session. Where a form has effects, {@link checkForm} asks more. */
+export function isFormOf({ formMac }: Pick<PageContext, 'formMac'>, browser: Browser, parameters: Parameters): boolean {
+  return formMac.verify(formText(browser), parameters.get('form_token') ?? '')
+}
+
 /** Rejects a form that another site sent, or that was created for another browser or session. @throws PageError 403 */
 export function checkForm(
   context: BrowserContext,
@@ -277,8 +282,7 @@ export function checkForm(
   const { origin, host } = request.headers
   const own = origin === undefined || origin === new URL(context.issuer).origin || URL.parse(origin)?.host === host
   const site = request.headers['sec-fetch-site']
-  const token = parameters.get('form_token') ?? ''
-  if (!own || site === 'cross-site' || !context.formMac.verify(formText(browser), token)) {
+  if (!own || site === 'cross-site' || !isFormOf(context, browser, parameters)) {
     throw new PageError(403, 'error.form')
   }
 }

@@ -64,5 +64,7 @@ export interface DeadToken {
 /** Unresolved: no response arrived, so the message may have been accepted. A retry can deliver it twice. */
 export interface Ambiguous {
   readonly kind: 'ambiguous'
+  /** The address may name a server that is not the provider's: this says nothing about the provider. */
+  readonly ofAddress?: true
   readonly reason: string
 }

@@ -1,6 +1,20 @@
 import type { SendResult } from '../model/send-result.ts'
 import { describeResponse, type HttpResponse, retryAfterOf } from '../transport/http.ts'
 
+/** How long a push waits for a server that has not accepted any, in milliseconds: short, for it may be an outage of ours. */
+const unprovenRetryMs = 5_000
+
+/**
+ * The result of a push to an origin that has not accepted any yet. It comes from a client and may be no push service, even
+ * where its name ends like one: what it fails at says nothing about Web Push. Nor does it say anything about the push,
+ * since our own network may be down: an attempt counts only where the push may have been accepted.
+ */
+export function resultOfUnproven(result: SendResult): SendResult {
+  if (result.kind === 'ambiguous') return { ...result, ofAddress: true }
+  if (result.kind !== 'transient') return result
+  return { kind: 'rate_limited', retryAfterMs: result.retryAfterMs ?? unprovenRetryMs, reason: result.reason }
+}
+
 /** Statuses with which push services reject a VAPID key. */
 const keyStatuses = new Set([400, 401, 403])
 

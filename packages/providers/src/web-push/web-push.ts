@@ -9,7 +9,7 @@ import { createPushData, fitPayload, measurePayload, type PushSize } from '../pu
 import { allowH2, resultOfError, sendRequest } from '../transport/http.ts'
 import { lookupPublic } from '../transport/public-address.ts'
 import { encryptPush, maxPlaintextBytes } from './encryption.ts'
-import { resultOfResponse } from './send-result.ts'
+import { resultOfResponse, resultOfUnproven } from './send-result.ts'
 import { checkEndpoint, type EndpointRules, parseSubscription } from './subscription.ts'
 import { createVapid, parseVapidKeys, type Vapid } from './vapid.ts'
 
@@ -22,7 +22,12 @@ interface WebPushSender {
   now(): number
   /** Set once a push was accepted: browsers subscribe with the VAPID key. */
   proven: boolean
+  /** The origins that accepted a push, the last to do so last. */
+  readonly origins: Set<string>
 }
+
+/** Far more than there are push services. */
+const maxOrigins = 1_000
 
 /** Push to browsers (RFC 8030, RFC 8291, RFC 8292). The token of a device is its PushSubscription as JSON. */
 export const webPush = defineProvider({
@@ -75,6 +80,7 @@ export const webPush = defineProvider({
       timeoutMs,
       now: () => context.clock.now(),
       proven: false,
+      origins: new Set(),
     }
     return {
       timeoutMs: timeoutMs + 1_000,
@@ -105,16 +111,26 @@ async function sendPush(sender: WebPushSender, message: OutgoingMessage, signal:
   const subscription = parseSubscription(message.target.address)
   const { origin, pathname, search } = subscription.endpoint
   const calledAt = now()
+  const resultAtOrigin = (result: SendResult) => (sender.origins.has(origin) ? result : resultOfUnproven(result))
   try {
     const headers = createRequestHeaders(sender, message, origin)
     const body = encryptPush(plaintext, subscription)
     const request = { method: 'POST', path: `${pathname}${search}`, headers, body } as const
     const response = await sendRequest(agent, origin, request, { timeoutMs, signal })
-    if (response.status >= 200 && response.status < 300) sender.proven = true
-    return resultOfResponse(response, calledAt, sender.proven)
+    if (response.status >= 200 && response.status < 300) noteAccepted(sender, origin)
+    return resultAtOrigin(resultOfResponse(response, calledAt, sender.proven))
   } catch (error) {
-    return resultOfError(error)
+    return resultAtOrigin(resultOfError(error))
   }
+}
+
+function noteAccepted(sender: WebPushSender, origin: string): void {
+  const { origins } = sender
+  sender.proven = true
+  origins.delete(origin)
+  origins.add(origin)
+  const [oldest] = origins
+  if (origins.size > maxOrigins && oldest !== undefined) origins.delete(oldest)
 }
 
 function createRequestHeaders({ vapid, ttlSeconds: ttl }: WebPushSender, message: OutgoingMessage, origin: string) {

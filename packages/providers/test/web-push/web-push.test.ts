@@ -163,12 +163,27 @@ test('a VAPID token from a clock that was ahead is not used once the clock is ri
 test('a push service that hangs or disconnects is ambiguous; an absent one is transient', async (t) => {
   const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
   const subscription = fake.subscribe()
+  assert.equal((await sendOne(provider, push(subscription))).kind, 'accepted')
   for (const behaviour of ['hang', 'drop'] as const) {
     fake.answerNext(behaviour)
     assert.equal((await sendOne(provider, push(subscription))).kind, 'ambiguous')
   }
   await fake.stop()
   assert.equal((await sendOne(provider, push(subscription))).kind, 'transient')
+})
+
+test('what fails at a server that never accepted a push speaks against neither Web Push nor it', async (t) => {
+  const { fake, provider } = await setup(t, { timeout_seconds: 0.2 })
+  const subscription = fake.subscribe()
+  fake.answerNext('drop')
+  assert.partialDeepStrictEqual(await sendOne(provider, push(subscription)), { kind: 'ambiguous', ofAddress: true })
+  fake.answerNext({ status: 503, retryAfter: 11 })
+  const busy = await sendOne(provider, push(subscription))
+  assert.partialDeepStrictEqual(busy, { kind: 'rate_limited', retryAfterMs: 11_000 })
+  await fake.stop()
+  const absent = await sendOne(provider, push(subscription))
+  assert.partialDeepStrictEqual(absent, { kind: 'rate_limited', retryAfterMs: 5_000 })
+  assert.ok(!('accountWide' in absent), 'pushes to others go on')
 })
 
 test('a push is sent up to the size that is measured, and not one byte more', async (t) => {

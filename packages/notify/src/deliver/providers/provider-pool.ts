@@ -43,6 +43,8 @@ const defaultPauseMs = 60_000
 /** After so long a provider is called again, whatever pause it asked for. */
 const maxPauseMs = 300_000
 const failureKinds: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
+/** Whether a result speaks against the provider. */
+const isFailure = (result: SendResult) => failureKinds.has(result.kind) && !('ofAddress' in result)
 /** Rejected credentials open a breaker at once: they are no matter of statistics. */
 const immediateRules = { minCalls: 1, failureRate: 0 } as const
 
@@ -135,7 +137,7 @@ export class ProviderPool {
   async reportResults(provider: Provider, results: readonly SendResult[]): Promise<boolean> {
     const { name } = provider
     this.#recordPauses(name, results)
-    const failed = results.filter(({ kind }) => failureKinds.has(kind)).length
+    const failed = results.filter(isFailure).length
     const before = this.#counts.get(name) ?? { calls: 0, failures: 0, since: performance.now() }
     const calls = before.calls + results.length
     const failures = before.failures + failed

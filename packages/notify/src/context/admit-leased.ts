@@ -73,7 +73,9 @@ interface Reservation {
  * It is as if each delivery had been claimed. That its user is not erased meanwhile is part of the write: admission checks
  * the user's row in the transaction that leases the delivery, as an erasure locks it, so `claimedAt` is from just before
  * the write. Quiet hours and suppressions are those of the profile, which a claim would read with the delivery: so the lease
- * that the worker may use begins when the profile was read, and none is older at its call than those of a claim.
+ * that the worker may use begins when the profile was read, and none is older at its call than those of a claim. So are the
+ * devices of a push: its `claimedAt` is from before the profile was read, so that they are looked up again unless the call
+ * follows at once.
  * A process that dies after the write leaves a lease that ends, as it does after a claim.
  */
 class Handover implements Leases {
@@ -89,12 +91,13 @@ class Handover implements Leases {
   }
 
   reserve(decided: readonly AdmissionDecision[]): ReadonlySet<string> {
-    const claimedAt = performance.now()
+    const now = performance.now()
     const leased = new Set<string>()
     for (const { deliveries } of decided)
       for (const { id, channel, outcome } of deliveries) {
         const target = this.#options.targets.get(channel)
         if (outcome !== 'queued' || id === undefined || !target?.reserve()) continue
+        const claimedAt = channel === 'push' ? this.#options.profilesReadAt : now
         this.#reserved.set(id, { target, channel, claimedAt })
         leased.add(id)
       }

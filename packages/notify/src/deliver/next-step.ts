@@ -229,9 +229,10 @@ function acknowledgementOf({ provider, result }: TargetResult): NonNullable<Atte
   }
 }
 
+/** Those of which a provider says so: the device that was left out without a call may be registered again by now. */
 function deadTokensOf(results: readonly TargetResult[], now: number): AttemptStep['deadTokens'] {
   return results.flatMap(({ target, provider, result }) =>
-    result.kind === 'dead_token'
+    result.kind === 'dead_token' && provider !== noProvider
       ? [{ token: target.address, provider, at: result.at ?? now, reason: result.reason }]
       : [],
   )

@@ -28,6 +28,11 @@ export interface ClaimedDelivery {
   readonly quietHours?: QuietHours & { readonly zone?: string }
   /** What the user is not sent on the channel, as it stood when it was claimed: later than when it was planned. */
   readonly suppressions: readonly Suppression[]
+  /**
+   * Of a push, the tokens of the user's living devices as they stood when it was claimed. Left out where it was not
+   * claimed but handed over as it was admitted: its targets are those devices.
+   */
+  readonly tokens?: readonly string[]
 }
 
 /** What is left of a message after a try: the targets that have not taken it, and whether any has. */
@@ -122,6 +127,8 @@ export type BucketErrors = ReadonlyMap<number, unknown>
 /** Claimed deliveries that are still their claimer's. */
 export interface CurrentClaims {
   readonly ids: ReadonlySet<string>
+  /** Of pushes that were looked up, by id, the tokens of the living devices that their users have by now. */
+  readonly tokens?: ReadonlyMap<string, readonly string[]>
   /** The buckets of which nothing is known: of their deliveries none is among the ids. */
   readonly failed: BucketErrors
 }
@@ -154,7 +161,7 @@ export interface Deliveries {
    * the buckets of which nothing was released.
    */
   release(claimed: readonly ClaimedDelivery[], dueAt: number, waitsSince?: number): Promise<BucketErrors>
-  /** Those that are still their claimer's: neither erased, nor ended by a report, nor claimed again. */
+  /** Those that are still their claimer's: neither erased, nor ended by a report, nor claimed again; and their tokens. */
   findStillClaimed(claimed: readonly ClaimKey[]): Promise<CurrentClaims>
   /**
    * Remembers of claimed deliveries which provider is about to be called for a target, so that no other one is called

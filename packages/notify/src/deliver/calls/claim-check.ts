@@ -1,15 +1,22 @@
 import { createBatcher } from '@gatehouse/kit'
 import { uncheckedMs } from '../../model/erasure.ts'
-import type { BucketErrors, ClaimedDelivery, Deliveries } from '../../store/store.ts'
+import type { BucketErrors, Deliveries } from '../../store/store.ts'
+import type { Call } from '../attempt.ts'
+import { resultOfDevice } from './skipped-targets.ts'
 
-/** Checks that claimed deliveries are still this process's to send: an erasure, a report or another claim ends that. */
+/**
+ * Checks that claimed deliveries are still this process's to send: an erasure, a report or another claim ends that. And
+ * that the devices of pushes are still their users'.
+ */
 export interface ClaimCheck {
   /**
-   * Whether each may be sent. A recent claim is trusted; older ones are looked up, those of several calls together.
+   * Whether each call may be made. A recent claim is trusted; older ones are looked up, those of several calls together.
    * `claimedAt` is from before the claim was made, by `performance.now()`.
    */
-  check(claimed: readonly ClaimedDelivery[], claimedAt: number): Promise<readonly boolean[]>
+  check(calls: readonly ClaimedCall[], claimedAt: number): Promise<readonly boolean[]>
 }
+
+type ClaimedCall = Pick<Call, 'attempt' | 'target'>
 
 const maxBatchSize = 500
 
@@ -18,18 +25,21 @@ export function createClaimCheck(
   deliveries: Pick<Deliveries, 'findStillClaimed'>,
   onFailed: (failed: BucketErrors) => void,
 ): ClaimCheck {
-  const lookups = createBatcher<ClaimedDelivery, boolean>(
-    async (claimed) => {
-      const { ids, failed } = await deliveries.findStillClaimed(claimed)
+  const lookups = createBatcher<ClaimedCall, boolean>(
+    async (calls) => {
+      const { ids, tokens, failed } = await deliveries.findStillClaimed(calls.map(({ attempt }) => attempt.claimed))
       if (failed.size > 0) onFailed(failed)
-      return claimed.map(({ deliveryId }) => ids.has(deliveryId))
+      return calls.map(({ attempt: { claimed }, target }) => {
+        const known = tokens?.get(claimed.deliveryId)
+        return ids.has(claimed.deliveryId) && !resultOfDevice(known ? { tokens: known } : {}, target)
+      })
     },
     { maxBatch: maxBatchSize, concurrency: 1, maxWaiting: Number.POSITIVE_INFINITY },
   )
   return {
-    async check(claimed, claimedAt) {
-      if (performance.now() - claimedAt < uncheckedMs) return claimed.map(() => true)
-      return Promise.all(claimed.map((each) => lookups.add(each)))
+    async check(calls, claimedAt) {
+      if (performance.now() - claimedAt < uncheckedMs) return calls.map(() => true)
+      return Promise.all(calls.map((each) => lookups.add(each)))
     },
   }
 }

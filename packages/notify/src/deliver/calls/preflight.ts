@@ -36,7 +36,8 @@ export class Preflight {
   }
 
   /**
-   * Whether each call may be made: not if its delivery expired, its user's quiet hours began or its user was erased.
+   * Whether each call may be made: not if its delivery expired, its user's quiet hours began, its user was erased or its
+   * device is no longer the user's.
    * `claimedAt` is from before the deliveries were claimed, by `performance.now()`.
    */
   async check(calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> {
@@ -48,9 +49,8 @@ export class Preflight {
 
   /** What can't be looked up is not sent: it may have been erased. */
   async #checkClaims(calls: readonly Call[], claimedAt: number): Promise<readonly boolean[]> {
-    const claimed = calls.map(({ attempt }) => attempt.claimed)
     try {
-      return await this.#claimCheck.check(claimed, claimedAt)
+      return await this.#claimCheck.check(calls, claimedAt)
     } catch (error) {
       this.#warn(error, unchecked)
       return calls.map(() => false)

@@ -22,6 +22,15 @@ export function resultOfSuppression(claimed: ClaimedDelivery, target: Target, no
   return found && { kind: 'permanent', code: 'suppressed', reason: `its address is left out by now: ${found.reason}` }
 }
 
+/**
+ * The result of a device that its user does not have any more since the push was planned: it has changed hands, was signed
+ * out, or has another token. Undefined for one that the user has.
+ */
+export function resultOfDevice({ tokens }: Pick<ClaimedDelivery, 'tokens'>, target: Target): SendResult | undefined {
+  if (!tokens || tokens.includes(target.address)) return undefined
+  return { kind: 'dead_token', reason: "its device is no longer the user's" }
+}
+
 /** The result of a target for which no provider is available at `now` (Unix milliseconds), or none supports `service`. */
 export function resultWithoutProvider(choice: Unavailable, service: string, now: number): SendResult {
   if (choice.kind === 'later')

@@ -3,7 +3,7 @@ import type { RetryPolicy } from '../../model/delivery/retry-policy.ts'
 import type { Target } from '../../model/notification/notification.ts'
 import type { ClaimedDelivery } from '../../store/store.ts'
 import { type Call, noProvider, OpenAttempt, type Release } from '../attempt.ts'
-import { resultOfSuppression, resultWithoutProvider } from '../calls/skipped-targets.ts'
+import { resultOfDevice, resultOfSuppression, resultWithoutProvider } from '../calls/skipped-targets.ts'
 import type { ProviderPool, Unavailable } from './provider-pool.ts'
 
 /**
@@ -35,9 +35,9 @@ export function createRouter(pool: ProviderPool, policy: Pick<RetryPolicy, 'pati
       const calls: Call[] = []
       const uncalled: Uncalled[] = []
       for (const target of message.targets) {
-        const suppressed = resultOfSuppression(claimed, target, clock.now())
-        if (suppressed) {
-          attempt.addResult({ target, provider: noProvider, result: suppressed })
+        const leftOut = resultOfDevice(claimed, target) ?? resultOfSuppression(claimed, target, clock.now())
+        if (leftOut) {
+          attempt.addResult({ target, provider: noProvider, result: leftOut })
           continue
         }
         const choice = pool.choose(target, message) ?? (await pool.probe(target, message))

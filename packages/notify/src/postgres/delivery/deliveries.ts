@@ -43,7 +43,9 @@ export function postgresDeliveries(
     async findStillClaimed(claimed) {
       const groups = groupByBucket(buckets, claimed, ({ bucket }) => bucket)
       const { results, failed } = await inGroups(groups, ({ scope, items }) => findStillClaimed(database, scope, items))
-      return { ids: new Set(results.flat()), failed }
+      const rows = results.flat()
+      const tokens = new Map(rows.flatMap((row) => (row.tokens ? [[row.delivery_id, row.tokens] as const] : [])))
+      return { ids: new Set(rows.map((row) => row.delivery_id)), tokens, failed }
     },
     async markCalled(calls) {
       const groups = groupByBucket(buckets, calls, ({ claimed }) => claimed.bucket)
@@ -63,6 +65,12 @@ interface ReleasedRow {
   readonly due_at: number
 }
 
+interface StillClaimedRow {
+  readonly delivery_id: string
+  /** Null of what is no push. */
+  readonly tokens: string[] | null
+}
+
 const idOf = ({ deliveryId }: ClaimKey) => deliveryId
 const attemptOf = ({ attempt }: ClaimKey) => attempt
 
@@ -70,19 +78,24 @@ async function findStillClaimed(
   database: Database,
   scope: BucketScope,
   claimed: readonly ClaimKey[],
-): Promise<string[]> {
-  const { rows } = await queryQueue<{ delivery_id: string }>(database, scope, {
+): Promise<StillClaimedRow[]> {
+  const { rows } = await queryQueue<StillClaimedRow>(database, scope, {
     name: nameFor(scope, 'notify_find_still_claimed'),
     text: textFor(
       scope,
-      `SELECT c.delivery_id FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS c (bucket, delivery_id, attempt)
+      `SELECT c.delivery_id,
+              CASE WHEN found.channel = 'push' THEN (
+                SELECT coalesce(json_agg(d.token), '[]') FROM notify.device d
+                 WHERE d.bucket = c.bucket AND d.user_id = found.user_id AND d.dead_at IS NULL) END AS tokens
+         FROM unnest($1::smallint[], $2::uuid[], $3::integer[]) AS c (bucket, delivery_id, attempt)
         CROSS JOIN LATERAL (
-          SELECT w.attempt FROM notify.delivery_queue w WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id LIMIT 1) AS found
+          SELECT w.attempt, w.channel, w.user_id FROM notify.delivery_queue w
+           WHERE w.bucket = c.bucket AND w.delivery_id = c.delivery_id LIMIT 1) AS found
         WHERE found.attempt = c.attempt`,
     ),
     values: [bucketsOfIds(scope, claimed, idOf), ...columns(claimed, idOf, attemptOf)],
   })
-  return rows.map((row) => row.delivery_id)
+  return rows
 }
 
 async function markCalled(database: Database, scope: BucketScope, calls: readonly MarkedCall[]): Promise<string[]> {

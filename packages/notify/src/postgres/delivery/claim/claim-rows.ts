@@ -34,6 +34,7 @@ export interface ClaimedRow extends Part {
   readonly expires_at: number | null
   readonly quiet_hours: { readonly start: string; readonly end: string; readonly zone: string | null } | null
   readonly suppressions: SuppressionRow[] | null
+  readonly tokens: string[] | null
 }
 
 /** A row that the claim returns. */
@@ -66,6 +67,7 @@ export function deliveryOf(row: ClaimedRow, channel: Channel): ClaimedDelivery {
     ...withoutNulls({ expiresAt: row.expires_at }),
     ...(row.quiet_hours ? { quietHours: quietHoursOf(row.quiet_hours) } : {}),
     suppressions: suppressionsOf(row.suppressions),
+    ...withoutNulls({ tokens: row.tokens }),
   }
 }
 

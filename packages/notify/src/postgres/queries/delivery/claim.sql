@@ -80,7 +80,8 @@ WITH RECURSIVE visited AS MATERIALIZED (
 SELECT bucket, priority, event, due_at AS front, NULL::timestamptz AS later, NULL::integer AS share,
        NULL::uuid AS delivery_id, NULL::text AS user_id, NULL::timestamptz AS due_at, NULL::integer AS attempt,
        NULL::integer AS failures, NULL::integer AS crashes, NULL::boolean AS sensitive, NULL::json AS message,
-       NULL::timestamptz AS expires_at, NULL::json AS quiet_hours, NULL::json AS suppressions
+       NULL::timestamptz AS expires_at, NULL::json AS quiet_hours, NULL::json AS suppressions,
+       NULL::json AS tokens
   FROM present WHERE due_at > $5 OR due_at IS NULL
 UNION ALL
 SELECT d.bucket, d.priority, d.event, d.due_at, (
@@ -88,7 +89,7 @@ SELECT d.bucket, d.priority, d.event, d.due_at, (
           WHERE w.bucket = d.bucket AND w.channel = $2 AND w.priority = d.priority AND w.event = d.event
             AND w.due_at > $5
           ORDER BY w.due_at, w.delivery_id LIMIT 1), d.share,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM due d
 UNION ALL
 SELECT c.bucket, c.priority, c.event, NULL, NULL, NULL, c.delivery_id, c.user_id, c.due_at, c.attempt,
@@ -107,5 +108,9 @@ SELECT c.bucket, c.priority, c.event, NULL, NULL, NULL, c.delivery_id, c.user_id
                                           'expires_at', round(extract(epoch FROM s.expires_at) * 1000)))
           -- only the primary key has this order: while there are next to none, another index would seem as good
           FROM (SELECT * FROM notify.suppression s WHERE s.bucket = c.bucket AND s.user_id = c.user_id AND s.channel = $2
-                 ORDER BY s.address, s.scope) AS s) AS suppressions
+                 ORDER BY s.address, s.scope) AS s) AS suppressions,
+       -- the devices of a push as its user has them by now: a token may be somebody else's since it was planned
+       CASE WHEN $2 = 'push' THEN (
+         SELECT coalesce(json_agg(v.token), '[]') FROM notify.device v
+          WHERE v.bucket = c.bucket AND v.user_id = c.user_id AND v.dead_at IS NULL) END AS tokens
   FROM claimed c

@@ -50,8 +50,9 @@ export interface WorkersOptions {
 }
 
 /**
- * Starts the workers of the service: one for each channel that someone carries, those for what waits for its time, and
- * those that know in which buckets there is something to do and which of them are this process' to work in.
+ * Starts the workers of the service: one for each channel, those for what waits for its time, and those that know in
+ * which buckets there is something to do and which of them are this process' to work in. The worker of a channel that
+ * nobody carries any more ends what was queued while somebody did.
  */
 export function startWorkers(settings: WorkersOptions): Worker[] {
   const { store, options, topic, agendas, onChanges, metrics, log } = settings
@@ -171,15 +172,13 @@ function assignPartitions({ topic, partitions, metrics }: WorkersOptions, share:
 function channelWorkers({ store, providers, completeMessages, agendas, ...settings }: WorkersOptions): Worker[] {
   const { deliveries, providerHealth: health } = store
   const providersOf: WorkersOptions['providers'] = { 'in-app': [inboxProvider()], ...providers }
-  return channels.flatMap((channel) => {
+  return channels.map((channel) => {
     const mine = providersOf[channel] ?? []
-    if (mine.length === 0) {
-      settings.log.warn({ channel }, 'no provider carries this channel: it is off')
-      return []
-    }
+    if (mine.length === 0)
+      settings.log.warn({ channel }, 'no provider carries this channel: it is off, and what waits for it will end')
     const complete = completeMessages[channel]
     const completion = complete ? { completeMessages: complete } : {}
     const agenda = agendas.of(`deliver ${channel}`)
-    return [startChannelWorker({ ...settings, ...completion, deliveries, health, agenda, channel, providers: mine })]
+    return startChannelWorker({ ...settings, ...completion, deliveries, health, agenda, channel, providers: mine })
   })
 }

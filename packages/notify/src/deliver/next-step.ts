@@ -88,12 +88,34 @@ export function stepAfterCrashes(claimed: ClaimedDelivery, now: number): Attempt
   return { ...record, ...endOf(record, transitions.crashed[acceptedBefore(claimed)], end) }
 }
 
+const allUnavailable = 'no provider accepted it in time: each was failing, or asked for a pause'
+
 /** The step of a delivery that waited for a provider as long as the policy allows. */
-export function stepAfterWaiting(claimed: ClaimedDelivery, now: number): AttemptStep {
-  const detail = 'no provider accepted it in time: each was failing, or asked for a pause'
+export function stepAfterWaiting(claimed: ClaimedDelivery, now: number, detail: string = allUnavailable): AttemptStep {
   const end = { cause: 'waited_too_long', detail } as const
   const record = { claimed, at: now, detail: { reason: detail }, deadTokens: [] }
   return { ...record, ...endOf(record, transitions.ended[acceptedBefore(claimed)], end) }
+}
+
+const brieflyMs = 300_000
+const briefPauseMs = 10_000
+const longPauseMs = 300_000
+
+/**
+ * The step of a delivery whose channel has no provider: it waits for one to be declared, as long as the policy allows and
+ * until it expires. It is met again soon at first, since a slip of the configuration or a restart of processes one by one
+ * is soon over; then every five minutes.
+ */
+export function stepWithoutProvider(
+  claimed: ClaimedDelivery,
+  { patienceMs }: Pick<RetryPolicy, 'patienceMs'>,
+  now: number,
+): Step {
+  const { message, expiresAt = Number.POSITIVE_INFINITY } = claimed
+  const waitedMs = now - (message.waitsSince ?? now)
+  if (waitedMs >= patienceMs) return stepAfterWaiting(claimed, now, 'no provider carries its channel')
+  const pauseMs = waitedMs < brieflyMs ? briefPauseMs : longPauseMs
+  return { claimed, dueAt: now + Math.min(pauseMs, patienceMs - waitedMs, expiresAt - now), waitsSince: now }
 }
 
 /** How a delivery ends, and what the timeline tells of a dead letter. Only push has a fallback: email. */

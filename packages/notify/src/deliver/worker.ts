@@ -12,7 +12,7 @@ import { type Claim, Poller } from './claims/poller.ts'
 import { type Completer, type CompleterOptions, createCompleter } from './completer.ts'
 import { Concurrency } from './concurrency.ts'
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts'
-import { nextStep, type StepContext, stepAfterCrashes, stepAfterWaiting } from './next-step.ts'
+import { nextStep, type StepContext, stepAfterCrashes, stepAfterWaiting, stepWithoutProvider } from './next-step.ts'
 import { ProviderPool } from './providers/provider-pool.ts'
 import { createQuarantine } from './providers/quarantine.ts'
 import { createRouter, type Route, type Router } from './providers/router.ts'
@@ -20,7 +20,7 @@ import { createRouter, type Route, type Router } from './providers/router.ts'
 /** What the worker of a channel needs. */
 export interface ChannelWorkerOptions extends CompleterOptions, DispatcherOptions {
   readonly deliveries: Deliveries
-  /** The preferred provider first. */
+  /** The preferred provider first; none where the channel is off, and what waits for it is to end. */
   readonly providers: readonly Provider[]
   readonly health: ProviderHealth
   readonly agenda: Agenda
@@ -135,7 +135,7 @@ class ChannelDelivery {
 
   /** The deliveries that may be attempted now; the others are completed without an attempt. */
   #selectSendable({ kind, deliveries, leaseEndsAt }: Claim): readonly ClaimedDelivery[] {
-    const { clock, options } = this.#settings
+    const { clock, options, providers } = this.#settings
     const completer = this.#completer
     const sendable = deliveries.filter((each) => {
       const step = deferOrExpire(each, options, clock.now(), Math.random())
@@ -144,6 +144,11 @@ class ChannelDelivery {
     })
     if (kind === 'overdue') {
       for (const each of sendable) completer.complete(stepAfterWaiting(each, clock.now()))
+      return []
+    }
+    if (providers.length === 0) {
+      const now = clock.now()
+      for (const each of sendable) completer.complete(stepWithoutProvider(each, this.#policy, now))
       return []
     }
     const { admitted, waiting, crashed } = this.#quarantine.admit(sendable, leaseEndsAt, clock.now())

@@ -76,8 +76,12 @@ export class ProviderPool {
     this.#clock = clock
   }
 
-  /** Reads the breakers again when that was a while ago. Returns how much may be claimed for the providers. */
+  /**
+   * Reads the breakers again when that was a while ago. Returns how much may be claimed for the providers: everything where
+   * there are none, since what waits then only has to end.
+   */
   async refresh(): Promise<Capacity> {
+    if (this.#declared.length === 0) return { kind: 'all' }
     if (performance.now() - this.#readAt >= refreshEveryMs) await Promise.all([this.#readBreakers(), this.#readOrder()])
     const now = this.#clock.now()
     const isHealthy = this.#providers.some((provider) => !this.isPaused(provider))

@@ -56,9 +56,12 @@ function limitDuration(request: FastifyRequest, reply: FastifyReply, patience: B
 
 /** The rest of the body is not read, so the connection ends with this response. */
 function refuse({ raw, id, log }: FastifyRequest, reply: FastifyReply): void {
+  const { socket } = raw
   log.info('a body came too slowly')
   reply.hijack()
   if (reply.raw.headersSent) {
+    // For a client of HTTP/1.0 the end of the connection may be that of the response: only a reset says that it is not.
+    if (raw.httpVersion === '1.0') socket.resetAndDestroy()
     raw.destroy()
     return
   }
@@ -70,5 +73,5 @@ function refuse({ raw, id, log }: FastifyRequest, reply: FastifyReply): void {
     request_id: id,
   }
   reply.raw.writeHead(408, { 'content-type': 'application/problem+json', connection: 'close' })
-  reply.raw.end(JSON.stringify(problem), () => raw.socket.destroySoon())
+  reply.raw.end(JSON.stringify(problem), () => socket.destroySoon())
 }

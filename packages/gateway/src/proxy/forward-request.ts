@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { finished, PassThrough, type Readable } from 'node:stream'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
 import { cutOff } from './cut-off.ts'
@@ -57,7 +58,9 @@ export async function forwardRequest(upstream: Upstream, request: ForwardRequest
       await new Exchange(upstream, request).run()
       return
     } catch (error) {
-      if (error instanceof NoResponseError && isFailure(error, request)) upstream.recordFailure(error)
+      if (error instanceof NoResponseError && !response.destroyed)
+        if (isFailure(error, request)) upstream.recordFailure(error)
+        else upstream.noteFailure(error)
       if (retries <= 0 || response.destroyed || !(error instanceof NoResponseError) || error.isTimeout)
         throw toProblem(error)
     }
@@ -65,11 +68,10 @@ export async function forwardRequest(upstream: Upstream, request: ForwardRequest
 }
 
 /**
- * Whether the upstream failed, and not for a reason that any client can give it: one that left, or whose upload is not
- * all there. An upstream may close the connection of an upload that is too slow or too large.
+ * Whether the upstream failed, and not for a reason that any client can give it, whose upload is not all there: an
+ * upstream may close the connection of one that is too slow or too large.
  */
-function isFailure(error: NoResponseError, { raw, response }: ForwardRequest): boolean {
-  if (response.destroyed) return false
+function isFailure(error: NoResponseError, { raw }: ForwardRequest): boolean {
   return !error.isConnected || error.isTimeout || !hasBody(raw) || raw.complete
 }
 
@@ -107,6 +109,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: ForwardRequest
   readonly #done = Promise.withResolvers<void>()
   #controller: Dispatcher.DispatchController | undefined
+  /** What of the request's body is not there yet goes through this. */
+  #body: PassThrough | undefined
   #isEnded = false
   #isAnswered = false
   /** Whether the pool keeps it until a connection is free, with all that it holds; it counts, awaited or not. */
@@ -128,7 +132,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { raw, response, target, headers } = this.#request
     const { queue } = this.#upstream
     if (queue.length >= queue.maxLength) return Promise.reject(busy())
-    const body = hasBody(raw) ? raw : null
+    const body = hasBody(raw) ? this.#bodyOf(raw) : null
     response.once('close', this.#onClose)
     this.#startedAt = performance.now()
     queue.length++
@@ -141,6 +145,25 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#endUpload?.()
       response.off('close', this.#onClose)
     })
+  }
+
+  /**
+   * The body, not the request itself: the pool destroys what it does not send whole, and takes the socket from it. The rest
+   * must still be read, for the next request of the connection comes after it.
+   */
+  #bodyOf(raw: IncomingMessage): Buffer | Readable | null {
+    if (raw.complete) return raw.read()
+    this.#body = new PassThrough().on('error', () => {})
+    return this.#body
+  }
+
+  #sendBody(): void {
+    const { raw } = this.#request
+    const body = this.#body
+    if (body === undefined) return
+    // After the pipe's own listener, which pauses the request.
+    raw.pipe(body).once('close', () => raw.resume())
+    finished(raw, { writable: false }, (error) => error && body.destroy())
   }
 
   /** The pool has handed it back: it begins, or has failed before. */
@@ -156,7 +179,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#leaveQueue()
     if (this.#isAbandoned) controller.abort(new Error('nobody waits for it any more'))
     if (this.#request.response.destroyed) this.#onClose()
-    else this.#watchUpload()
+    else {
+      this.#sendBody()
+      this.#watchUpload()
+    }
   }
 
   #watchUpload(): void {

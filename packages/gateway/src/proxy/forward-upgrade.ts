@@ -8,7 +8,7 @@ import {
 import { request as httpsRequest } from 'node:https'
 import { Socket } from 'node:net'
 import { type Duplex, finished } from 'node:stream'
-import { hasBody } from '@gatehouse/kit'
+import { hasBody, Problem } from '@gatehouse/kit'
 import { reset } from './cut-off.ts'
 import { responseHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
@@ -58,18 +58,13 @@ export function forwardUpgrade(upstream: Upstream, upgrade: ForwardUpgrade): Pro
   const out = requestUpgrade(upstream, upgrade)
   socket.once('close', () => out.destroy())
   return new Promise((resolve, reject) => {
-    const timeout = setTimeout(() => {
-      const problem = tooSlow()
-      upstream.recordFailure(problem)
-      reject(problem)
-      out.destroy()
-    }, upgradeTimeoutMs)
+    const timeout = setTimeout(() => out.destroy(tooSlow()), upstream.headersTimeoutMs)
     out.once('close', () => clearTimeout(timeout))
-    out.on('error', (cause: NodeJS.ErrnoException) => {
-      const isAnswered = cause.code === 'HPE_HEADER_OVERFLOW'
+    out.on('error', (cause: NodeJS.ErrnoException | Problem) => {
+      const isAnswered = 'code' in cause && cause.code === 'HPE_HEADER_OVERFLOW'
       if (isAnswered) upstream.recordSuccess()
       else if (!socket.destroyed) upstream.recordFailure(cause)
-      reject(isAnswered ? unusable(cause) : unreachable(cause))
+      reject(isAnswered ? unusable(cause) : cause instanceof Problem ? cause : unreachable(cause))
     })
     out.once('response', (response) => {
       clearTimeout(timeout)
@@ -148,8 +143,6 @@ function requestUpgrade({ origin }: Upstream, { target, headers }: ForwardUpgrad
   request.end()
   return request
 }
-
-const upgradeTimeoutMs = 10_000
 
 /** Joins the two connections. Returns a function that ends them after the current frame. */
 function joinSockets(caller: Duplex, upstream: Duplex): EndWebSocket {

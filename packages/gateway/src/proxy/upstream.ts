@@ -55,6 +55,8 @@ export interface Upstream {
   requestHeaders(raw: IncomingMessage, target: string): Readonly<Record<string, string>>
   /** How long a request's body may take, in milliseconds. */
   readonly requestTimeoutMs: number
+  /** How long a request may wait for the headers of its response, in milliseconds. */
+  readonly headersTimeoutMs: number
   /** How long a response's body may pause, in milliseconds. */
   readonly bodyTimeoutMs: number
   /** Whether WebSockets stay open when their credential has ended. */
@@ -67,6 +69,8 @@ export interface Upstream {
   recordSuccess(milliseconds?: number): void
   /** Records that it did not answer. */
   recordFailure(error: unknown): void
+  /** The same for the figures alone, where the caller may be the reason: that opens no breaker. */
+  noteFailure(error: unknown): void
   /** Its breaker, connections and figures at this moment. */
   state(): UpstreamState
   /** The path and query of an upstream request, from those of the caller's. */
@@ -108,11 +112,12 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
     ownCookies: declared.ownCookies ?? false,
     requestHeaders: (raw, target) => declared.requestHeaders?.(raw, target) ?? {},
     requestTimeoutMs: options.request_timeout_ms,
+    headersTimeoutMs: options.headers_timeout_ms,
     bodyTimeoutMs: options.body_timeout_ms,
     keepsWebSockets: options.websockets_at_expiry === 'keep',
     keepsStreams: options.streams_at_expiry === 'keep',
     mapTarget: createTargetMapper(origin.pathname.replace(/\/$/, ''), options.strip_prefix),
-    admit: () => admit(breaker, clock.now()),
+    admit: () => admit(breaker, clock.now(), options.breaker_open_ms),
     recordSuccess(milliseconds) {
       breaker.recordSuccess()
       if (milliseconds !== undefined) statistics.recordAnswer(clock.now(), milliseconds)
@@ -121,6 +126,7 @@ export function openUpstream(name: string, declared: Sibling, { clock, onChange 
       breaker.recordFailure(clock.now(), error)
       statistics.recordFailure(clock.now(), error)
     },
+    noteFailure: (error) => statistics.recordFailure(clock.now(), error),
     state() {
       const now = clock.now()
       const { connected, running, queued } = pool.stats
@@ -171,8 +177,9 @@ function createTargetMapper(base: string, prefix: string): (target: string) => s
   }
 }
 
-function admit(breaker: Breaker, now: number): void {
-  if (breaker.admits(now)) return
+/** A probe whose caller leaves, or does not send its body, says nothing: it keeps others waiting no longer than `openMs`. */
+function admit(breaker: Breaker, now: number, openMs: number): void {
+  if (breaker.admits(now, openMs)) return
   const seconds = Math.max(1, Math.ceil(breaker.waitMs(now) / 1000))
   throw new Problem(503, 'The service behind this address does not answer at the moment.', {
     headers: { 'retry-after': String(seconds) },

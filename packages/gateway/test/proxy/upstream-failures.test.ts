@@ -79,18 +79,29 @@ test('an upstream that stops reading an upload has failed', async (context) => {
   assert.equal(await breaker(), open)
 })
 
-test('another probe follows one that ended by an unfinished upload', async (context) => {
+test('another probe soon follows one that ended by an unfinished upload', async (context) => {
   let isDown = true
   const upstream = await startUpstream(context, (req, res) => {
     if (isDown || req.method === 'POST') req.socket.destroy()
     else res.end('served')
   })
   const { url, get, breaker, clock } = await before(context, upstream.url, { retries: 0, breaker_open_ms: 1_000 })
-  assert.deepEqual([await get(), await breaker()], [502, open])
+  for (const openMs of [0, 1_000, 2_000]) {
+    clock.advance(openMs * 1.3)
+    assert.deepEqual([await get(), await breaker()], [502, open])
+  }
   isDown = false
-  clock.advance(1_300)
+  clock.advance(4_000 * 1.3)
   assert.deepEqual([await uploadUnfinished(context, url), await breaker()], [502, halfOpen])
   assert.equal(await get(), 503)
   clock.advance(1_000)
   assert.deepEqual([await get(), await breaker()], [200, closed])
+})
+
+test('an upgrade may wait for its answer as long as any request, and counts as one failure then', async (context) => {
+  const upstream = await startUpstream(context, () => {})
+  const { url, breaker } = await before(context, upstream.url, { headers_timeout_ms: 100, breaker_failures: 2 })
+  const upgrade = rawRequest('/x', ['Upgrade: websocket']).replace('Connection: close', 'Connection: Upgrade')
+  for (const state of [closed, open])
+    assert.deepEqual([statuses(await sendRaw(url, upgrade)), await breaker()], [[504], state])
 })

@@ -58,12 +58,15 @@ export class Breaker {
     return this.#state === 'closed' ? 0 : this.#leftMs(now)
   }
 
-  /** Whether to call the server. While the breaker is open only one caller, the probe, is admitted. */
-  admits(now: number): boolean {
+  /**
+   * Whether to call the server. While the breaker is open only one caller, the probe, is admitted; the next one after
+   * `withoutOutcomeMs` where nothing is recorded of it. Default: the time that it was open.
+   */
+  admits(now: number, withoutOutcomeMs: number = this.#openMs): boolean {
     if (this.#state === 'closed') return true
     if (this.#leftMs(now) > 0) return false
     // A probe without an outcome must not leave the breaker half-open forever.
-    this.#openUntil = now + this.#openMs
+    this.#openUntil = now + withoutOutcomeMs
     this.#change('half-open')
     return true
   }

@@ -66,7 +66,7 @@ export async function gatherApi(http: Http, options: ApiDocsOptions): Promise<()
 /** `/openapi.json`, and readable at `/docs`. */
 async function registerReaders(http: Http, options: ApiDocsOptions): Promise<void> {
   const join = createJoining(options.siblings)
-  const document = () => join(http.swagger() as ApiDocument)
+  const textOf = createTexts()
   const schema = {
     tags: ['operations'],
     ...operation('document.get'),
@@ -75,10 +75,20 @@ async function registerReaders(http: Http, options: ApiDocsOptions): Promise<voi
       200: { description: 'The document.', content: { 'application/json': { schema: { type: 'object' } } } },
     },
   }
-  http.get('/openapi.json', { schema }, async (_request, reply) =>
-    reply.type('application/json').send(JSON.stringify(await document())),
-  )
+  http.get('/openapi.json', { schema }, async (_request, reply) => {
+    const document = await join(http.swagger() as ApiDocument)
+    return reply.type('application/json').send(textOf(document))
+  })
   registerReader(http, options)
+}
+
+/** The text of a document, which all its readers share: it is near a megabyte, and anybody may ask for it. */
+function createTexts(): (document: ApiDocument) => Buffer {
+  let latest: { readonly document: ApiDocument; readonly text: Buffer } | undefined
+  return (document) => {
+    if (latest?.document !== document) latest = { document, text: Buffer.from(JSON.stringify(document)) }
+    return latest.text
+  }
 }
 
 /** `/users/:id` as a document writes it. */

@@ -19,7 +19,8 @@ import { DatabasePartUnavailable, isUnavailable } from '../database/error.ts'
 import type { Log } from '../log.ts'
 import { Problem } from '../problem.ts'
 import { decodeUtf8, findTextFault } from '../text/clean-text.ts'
-import { answerBrokenRequest, maxHeaderBytes, refuseManyHeaders } from './broken-request.ts'
+import { answerBrokenRequest, refuseManyHeaders } from './broken-request.ts'
+import { createBoundedServer, limitUnread } from './connections.ts'
 import { addFormats } from './formats.ts'
 import { jsonTypes, mediaTypeExpected, refusePatchElsewhere } from './media-types.ts'
 import { recordMethods } from './methods.ts'
@@ -80,13 +81,8 @@ export function createHttp(options: HttpOptions): Http {
     bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     routerOptions: { maxParamLength, ignoreTrailingSlash: false },
-    http: {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs),
-    },
+    serverFactory: (listener) => createBoundedServer(options.log, headersTimeoutMs, listener),
     clientErrorHandler: answerBrokenRequest,
-    requestTimeout: 0,
     schemaController: { compilersFactory: { buildSerializer: lazySerialization } },
     forceCloseConnections: 'idle',
     childLoggerFactory: addressedLog(addressOf),
@@ -113,7 +109,8 @@ export function createHttp(options: HttpOptions): Http {
   refuseSlowBodies(http, options.bodyPatience ?? {})
   http.addHook('preValidation', refuseUncleanText)
   const headers = Object.entries({ ...safeHeaders, ...(options.https ? httpsHeaders : {}) })
-  http.addHook('onSend', (request, reply, _payload, done) => {
+  http.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload === 'string' || Buffer.isBuffer(payload)) limitUnread(reply.raw)
     for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, value)
     reply.header('x-request-id', request.id)
     done()

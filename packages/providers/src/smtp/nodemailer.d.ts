@@ -10,6 +10,7 @@ declare module 'nodemailer' {
     readonly connectionTimeout: number
     readonly greetingTimeout: number
     readonly socketTimeout: number
+    readonly requireTLS?: true
     readonly dkim?: {
       readonly domainName: string
       readonly keySelector: string

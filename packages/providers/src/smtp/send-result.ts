@@ -1,5 +1,6 @@
 import { isAddressInvalid, parseEnhancedCode } from '../mail/enhanced-code.ts'
 import type { SendResult } from '../model/send-result.ts'
+import { startTlsRefused } from './starttls.ts'
 
 /** The errors of nodemailer. */
 export interface SmtpError extends Error {
@@ -20,13 +21,18 @@ const tlsFailure = /CERT|^(?:ERR_SSL_|UNABLE_TO_|INVALID_CA$|INVALID_PURPOSE$|PA
 const commandsBeforeRecipient = new Set(['CONN', 'EHLO', 'HELO', 'LHLO', 'STARTTLS', 'MAIL FROM'])
 const rateLimitText = /\b(?:rate|too (?:many|much|fast)|throttl\w*|slow down|gr[ea]y-?list\w*|limit\w*|quota for)\b/i
 
-/**
- * The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). `hasBegun` is false if nothing of its text was
- * sent, so that it cannot have been accepted.
- */
-export function resultOfError(error: SmtpError, { hasBegun }: { readonly hasBegun: boolean }): SendResult {
+/** What of a mail was done before it failed, and by which rule. */
+export interface SendAttempt {
+  /** False if nothing of its text was sent, so that it cannot have been accepted. */
+  readonly hasBegun: boolean
+  readonly requiresStartTls: boolean
+}
+
+/** The result of a mail that failed with an error (RFC 5321 §4.2, RFC 3463). */
+export function resultOfError(error: SmtpError, { hasBegun, requiresStartTls }: SendAttempt): SendResult {
   const { code, originalCode = '', responseCode } = error
-  const reason = reasonOf(error).slice(0, 500)
+  const isRefused = requiresStartTls && isStartTlsRefusal(error)
+  const reason = `${isRefused ? `${startTlsRefused}: ` : ''}${reasonOf(error)}`.slice(0, 500)
   if (code === 'EAUTH') return { kind: isTemporary(responseCode) ? 'transient' : 'misconfigured', reason }
   if (code === 'ETLS' || (!hasBegun && tlsFailure.test(originalCode))) return { kind: 'misconfigured', reason }
   if (responseCode === undefined) {
@@ -40,6 +46,11 @@ export function resultOfError(error: SmtpError, { hasBegun }: { readonly hasBegu
 /** Of a mail that was given up, why: nodemailer itself says only that it was. */
 function reasonOf({ code, message, cause }: SmtpError): string {
   return code === 'EABORT' && cause instanceof Error ? cause.message : message
+}
+
+/** Also by a server that knows no extensions at all. */
+function isStartTlsRefusal({ command, responseCode = 0 }: SmtpError): boolean {
+  return responseCode >= 400 && (command === 'STARTTLS' || (command === 'EHLO' && responseCode >= 500))
 }
 
 function isTemporary(reply: number | undefined): boolean {

@@ -11,6 +11,7 @@ import { createDeadlines } from '../transport/deadlines.ts'
 import { createBounceReader } from './reports.ts'
 import { createReturnPaths, type ReturnPaths } from './return-path.ts'
 import { resultOfError, type SmtpError } from './send-result.ts'
+import { requiresStartTls } from './starttls.ts'
 
 const Dkim = Type.Object(
   {
@@ -50,7 +51,8 @@ export const smtp = defineProvider({
   options: {
     url: Type.String({
       pattern: '^smtps?://',
-      description: 'smtp:// or smtps://, with user and password.',
+      description:
+        'smtp:// or smtps://, with user and password. With smtp:// the password is sent after STARTTLS only, unless the URL has ?requireTLS=false.',
       examples: ['smtp://user:password@mail.example.com:587'],
     }),
     from,
@@ -71,6 +73,7 @@ export const smtp = defineProvider({
   createSender({ url, from, connections = 5, timeout_seconds: seconds = 20, dkim, bounces }, context) {
     const sender = parseSender(from ?? context.from)
     const returnPaths = bounces && createReturnPaths(bounces.domain, bounces.secret)
+    const requiresTls = requiresStartTls(url)
     const transport = createTransport({
       url,
       pool: true,
@@ -80,6 +83,7 @@ export const smtp = defineProvider({
       connectionTimeout: Math.min(10, seconds) * 1_000,
       greetingTimeout: Math.min(10, seconds) * 1_000,
       socketTimeout: seconds * 1_000,
+      ...(requiresTls ? { requireTLS: true } : {}),
       ...(dkim ? { dkim: createDkim(dkim, context.folder) } : {}),
     })
     noteBeginnings(transport)
@@ -91,7 +95,7 @@ export const smtp = defineProvider({
       send: (messages, signal) =>
         sendEach(messages, (message) => {
           const limit = AbortSignal.any([signal, startDeadline().signal])
-          return sendMail(transport, createMail(message, sender, returnPaths), limit)
+          return sendMail(transport, createMail(message, sender, returnPaths), { signal: limit, requiresTls })
         }),
       async close() {
         transport.close()
@@ -146,14 +150,15 @@ function noteBeginnings(transport: Transport): void {
 async function sendMail(
   transport: Transport,
   mail: ReturnType<typeof createMail>,
-  signal: AbortSignal,
+  { signal, requiresTls }: { readonly signal: AbortSignal; readonly requiresTls: boolean },
 ): Promise<SendResult> {
   const progress: Progress = {}
   try {
     const { messageId } = await transport.sendMail({ ...mail, signal, progress })
     return { kind: 'accepted', providerMessageId: messageId }
   } catch (error) {
-    return resultOfError(error as SmtpError, { hasBegun: progress.stream?.readableDidRead ?? false })
+    const hasBegun = progress.stream?.readableDidRead ?? false
+    return resultOfError(error as SmtpError, { hasBegun, requiresStartTls: requiresTls })
   }
 }
 

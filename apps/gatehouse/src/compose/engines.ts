@@ -1,4 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import {
   type Database,
@@ -28,13 +39,46 @@ export function openDatabase(settings: Settings, log: Log): Promise<Database> {
 export function encryptionKey(settings: Settings): KeyRing {
   if (settings.encryptionKey) return settings.encryptionKey
   const file = join(settings.dataDir, 'encryption-key')
-  try {
-    makeFolder(settings.dataDir)
-    writeFileSync(file, randomToken(), { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
-  }
-  const { ring, faults } = readKeyRing(readFileSync(file, 'utf8').trim())
+  makeFolder(settings.dataDir)
+  if (!existsSync(file)) createWhole(file, randomToken())
+  const text = readFileSync(file, 'utf8').trim()
+  if (text === '') throw new StartError(`${file} ${emptyKey}`)
+  const { ring, faults } = readKeyRing(text)
   if (ring === undefined) throw new StartError(faults.map((fault) => `${file}: ${fault}`).join('\n'))
   return ring
+}
+
+const emptyKey =
+  'is empty: a first start ended before it wrote the key. If no start has succeeded on this data folder, delete the ' +
+  'file and start again; otherwise restore it from a backup, because the data cannot be read without it'
+
+/** Creates a file that is there with its whole text or not at all, unless another process has created it. */
+function createWhole(file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}`
+  const descriptor = openSync(draft, 'wx', 0o600)
+  try {
+    try {
+      writeFileSync(descriptor, text)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    publish(draft, file)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** What file systems without hard links, such as FAT and some network shares, answer to one. */
+const noHardLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+/** Unlike a rename, a hard link never replaces the file of a process that was faster. */
+function publish(draft: string, file: string): void {
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    const { code = '' } = error as { code?: string }
+    if (noHardLinks.has(code)) renameSync(draft, file)
+    else if (code !== 'EEXIST') throw error
+  }
 }

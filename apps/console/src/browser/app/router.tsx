@@ -50,4 +50,6 @@ export const router = createRouter({
   defaultNotFoundComponent: MissingPage,
   defaultPreload: 'intent',
   defaultPreloadDelay: 65,
+  // The page of another record begins anew: nothing that was read, revealed or typed of the one before is on it.
+  defaultRemountDeps: ({ params }) => params,
 })

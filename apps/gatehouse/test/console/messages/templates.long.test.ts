@@ -142,6 +142,37 @@ describe('templates in a browser', () => {
       .waitFor()
   })
 
+  testWith('chromium', 'a version is put into use after a conflict, and not what is being written', async () => {
+    await api('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Another for {{ order_id }}' })
+    await open(place, 'order.shipped')
+    await text().click()
+    await tab().locator('.cm-content').waitFor()
+    await text().fill('Unfinished for {{ order_id }}')
+    await api('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Meanwhile for {{ order_id }}' })
+    await button('Publish: Version 1').click()
+    await tab().getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click()
+    const dialog = tab().getByRole('dialog', { name: 'Somebody else changed this' })
+    const difference = dialog.getByRole('region', { name: 'Difference' })
+    assert.match(
+      (await difference.textContent()) ?? '',
+      /−[^+]*Meanwhile for [^−]*\+[^−]*Order \{\{ order_id \}\} is on/,
+    )
+    assert.doesNotMatch((await dialog.textContent()) ?? '', /Unfinished/)
+    await faultless('a conflict about a version')
+    await dialog.getByRole('button', { name: 'Publish: Version 1' }).click()
+    await toast('Version 1 is in use.')
+    assert.match(await send('A-8'), /^Order A-8 is on its way/)
+    await tab().locator('.cm-content').filter({ hasText: 'Unfinished for' }).waitFor()
+    await tab().getByText('not saved').waitFor()
+    await api('PUT', '/v1/templates/order.shipped/sms/en', { body: 'Once more for {{ order_id }}' })
+    await button('Publish: Version 2').click()
+    await tab().getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Take theirs' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    assert.match(await send('A-9'), /^Once more for A-9/)
+    await tab().locator('.cm-content').filter({ hasText: 'Unfinished for' }).waitFor()
+  })
+
   testWith('chromium', 'an event type is made, explained, refused by field, and changed by two at once', async () => {
     await open('/event-types', 'Event types')
     await button('New event type').click()

@@ -6,11 +6,14 @@ import { DifferenceView } from '../versions/difference-view.tsx'
 import { draftOf, type Place, textOf } from './draft.ts'
 import type { DraftState } from './use-draft.ts'
 
-/** Two people changed the text: what they made of it, what I did, and the difference. */
+/** Two people changed the text: what they made of it, what I did or put into use, and the difference. */
 export function ConflictDialog({ place: { channel }, state }: { place: Place; state: DraftState }) {
   const t = useTexts()
   const { conflict, draft } = state
   const theirs = conflict?.theirs.text
+  const version = conflict?.version
+  const mine = version === undefined ? draft : draftOf(version)
+  const named = version && `${t.editor.version} ${version.version}`
   return (
     <Dialog title={t.editor.conflict} open={conflict !== undefined} close={state.closeConflict} size="xl">
       <Stack>
@@ -28,11 +31,11 @@ export function ConflictDialog({ place: { channel }, state }: { place: Place; st
         <DifferenceView
           label={t.editor.difference}
           from={textOf(draftOf(theirs), channel)}
-          to={textOf(draft, channel)}
+          to={textOf(mine, channel)}
         />
         <div className="changes">
           <Side title={t.editor.theirs} text={textOf(draftOf(theirs), channel)} />
-          <Side title={t.editor.mine} text={textOf(draft, channel)} />
+          <Side title={named ?? t.editor.mine} text={textOf(mine, channel)} />
         </div>
         <Group justify="flex-end">
           <Button variant="default" onClick={state.closeConflict}>
@@ -42,7 +45,7 @@ export function ConflictDialog({ place: { channel }, state }: { place: Place; st
             {t.editor.takeTheirs}
           </Button>
           <Button onClick={state.keepMine} loading={state.isBusy}>
-            {t.editor.keepMine}
+            {named === undefined ? t.editor.keepMine : `${t.editor.publish}: ${named}`}
           </Button>
         </Group>
       </Stack>

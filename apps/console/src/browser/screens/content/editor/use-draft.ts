@@ -1,6 +1,7 @@
-import { PreconditionFailedError } from '@gatehouse/client'
+import { PreconditionFailedError, type TemplateText } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
+import { callOperation } from '../../../api/call.ts'
 import { useChange } from '../../../api/versioned.ts'
 import { useKeeping, useKept } from '../../../forms/keeping.ts'
 import { tagOfKept } from '../../../forms/kept-state.ts'
@@ -12,6 +13,8 @@ import { readSource, type Source } from './use-source.ts'
 export interface Conflict {
   readonly theirs: Source
   readonly publish: boolean
+  /** The stored version that was to be put into use, in place of what is being written. */
+  readonly version?: TemplateText
 }
 
 /** What is being written, and what can be done with it. */
@@ -29,9 +32,9 @@ export interface DraftState {
   save(publish: boolean): void
   /** Puts a stored version into use. */
   publishVersion(version: number): void
-  /** Leaves mine, and goes on with theirs. */
+  /** Leaves mine for theirs. Where a stored version was to be put into use, what is being written stays. */
   takeTheirs(): void
-  /** Stores mine as a version after theirs. */
+  /** Stores mine as a version after theirs, or puts the stored version into use. */
   keepMine(): void
   closeConflict(): void
   /** Reads what is stored again, and leaves what is being written as it is. */
@@ -45,8 +48,19 @@ export function useDraft(place: Place, first: Source): DraftState {
   const [conflict, setConflict] = useState<Conflict>()
   const saving = useChange('saveText')
   const publishing = useChange('publishText')
-  const meet = (publish: boolean) => async (error: Error) => {
+  const meet = async (error: Error, publish: boolean) => {
     if (error instanceof PreconditionFailedError) setConflict({ theirs: await readSource(place), publish })
+  }
+  const meetVersion = async (error: Error, number: number) => {
+    if (!(error instanceof PreconditionFailedError)) return
+    const theirs = await readSource(place)
+    const version = await callOperation('templates.versions.get', { ...place, version: number })
+    setConflict({ theirs, publish: true, version })
+  }
+  /** Goes on from what the dialog of a conflict showed; what is being written behind it stays. */
+  const goOnFrom = (stored: Source) => {
+    setSource(stored)
+    if (!isChanged) change(draftOf(stored.text))
   }
   const store = (publish: boolean, etag: string | undefined) => {
     const body = { ...wordsOf(draft, place.channel), publish, ...(comment === '' ? {} : { comment }) }
@@ -59,10 +73,22 @@ export function useDraft(place: Place, first: Source): DraftState {
           setConflict(undefined)
           notifications.show({ message: publish ? t.editor.published : t.editor.saved, color: 'green' })
         },
-        onError: (error) => void meet(publish)(error),
+        onError: (error) => void meet(error, publish),
       },
     )
   }
+  const publishStored = (version: number, { text, etag }: Source, goOn: (stored: Source) => void) =>
+    publishing.mutate(
+      { input: { ...place, version }, ifMatch: etag },
+      {
+        onSuccess: ({ etag: next }) => {
+          goOn({ text: text && { ...text, published: text.version === version }, etag: next })
+          setConflict(undefined)
+          notifications.show({ message: t.editor.publishedVersion(version), color: 'green' })
+        },
+        onError: (error) => void meetVersion(error, version),
+      },
+    )
   return {
     draft,
     source,
@@ -74,27 +100,16 @@ export function useDraft(place: Place, first: Source): DraftState {
     change,
     setComment,
     save: (publish) => store(publish, source.etag),
-    publishVersion(version) {
-      publishing.mutate(
-        { input: { ...place, version }, ifMatch: source.etag },
-        {
-          onSuccess: ({ etag }) => {
-            const { text } = source
-            setSource({ text: text && { ...text, published: text.version === version }, etag })
-            notifications.show({ message: t.editor.publishedVersion(version), color: 'green' })
-          },
-          onError: (error) => void meet(true)(error),
-        },
-      )
-    },
+    publishVersion: (version) => publishStored(version, source, setSource),
     takeTheirs() {
       if (conflict === undefined) return
-      setSource(conflict.theirs)
-      change(draftOf(conflict.theirs.text))
+      goOnFrom(conflict.theirs)
+      if (conflict.version === undefined) change(draftOf(conflict.theirs.text))
       setConflict(undefined)
     },
     keepMine() {
       if (conflict === undefined) return
+      if (conflict.version !== undefined) return publishStored(conflict.version.version, conflict.theirs, goOnFrom)
       setSource(conflict.theirs)
       store(conflict.publish, conflict.theirs.etag)
     },

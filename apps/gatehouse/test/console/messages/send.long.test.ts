@@ -57,6 +57,21 @@ describe('what is sent later, and many at once, in the console', () => {
     await toast('It was moved.')
   })
 
+  testWith('chromium', 'a move by another that the list does not show yet is seen before it is undone', async () => {
+    await open('/scheduled', 'Scheduled')
+    await scheduledRow().getByRole('button', { name: /^Move/ }).waitFor()
+    const moved = new Date(Date.now() + 5 * dayMs).toISOString()
+    await call('PATCH', `/v1/scheduled/${await scheduledId()}`, { fire_at: moved })
+    await scheduledRow().getByRole('button', { name: /^Move/ }).click()
+    const dialog = tab().getByRole('dialog', { name: 'Send it at another time' })
+    const move = dialog.getByRole('button', { name: 'Move', disabled: false })
+    await dialog.getByLabel('New time').fill(localTime(Date.now() + 6 * dayMs))
+    await move.click()
+    await dialog.getByText('Somebody else moved it meanwhile, to').waitFor()
+    await move.click()
+    await toast('It was moved.')
+  })
+
   testWith('chromium', 'of two who move it the second sees what the first did, and decides', async () => {
     await open('/scheduled', 'Scheduled')
     await scheduledRow().getByRole('button', { name: /^Move/ }).click()

@@ -82,12 +82,23 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
   const [at, setAt] = useState(localTime(fireAt))
+  /** When it fires, as the list showed it to whoever opened the dialog. */
+  const [seen, setSeen] = useState(fireAt)
   const current = useVersioned('readScheduled', { id }, isOpen)
   const mutation = useChange('moveScheduled')
+  const isTold = mutation.error instanceof PreconditionFailedError
   if (!may('moveScheduled')) return null
+  const open = () => {
+    mutation.reset()
+    setSeen(fireAt)
+    setOpen(true)
+  }
+  // What was read for the dialog is not what the person saw, unless the dialog tells it.
+  const isSeen = isTold || current.data?.value.fire_at === seen
+  const ifMatch = isSeen ? current.data?.etag : '"as the person saw it"'
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setOpen(true)} aria-label={`${t.scheduled.move}: ${about}`}>
+      <Button size="xs" variant="default" onClick={open} aria-label={`${t.scheduled.move}: ${about}`}>
         {t.scheduled.move}
       </Button>
       <Dialog title={t.scheduled.moveTitle} open={isOpen} close={() => setOpen(false)}>
@@ -100,7 +111,7 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
             }
             const onError = (error: Error) => error instanceof PreconditionFailedError && void current.refetch()
             const input = { id, fire_at: new Date(at).toISOString() }
-            mutation.mutate({ input, ifMatch: current.data?.etag }, { onSuccess: done, onError })
+            mutation.mutate({ input, ifMatch }, { onSuccess: done, onError })
           }}
         >
           <Stack>
@@ -112,12 +123,12 @@ function Move({ id, fireAt, about }: { id: string; fireAt: string; about: string
               required
               data-autofocus
             />
-            {mutation.error instanceof PreconditionFailedError && current.data !== undefined && (
+            {isTold && current.data !== undefined && (
               <Text size="sm">
                 {t.scheduled.movedMeanwhile} <Time at={current.data.value.fire_at} />
               </Text>
             )}
-            <Refusal error={mutation.error instanceof PreconditionFailedError ? null : mutation.error} />
+            <Refusal error={isTold ? null : mutation.error} />
             <Group justify="flex-end">
               <Button variant="default" onClick={() => setOpen(false)}>
                 {t.common.cancel}

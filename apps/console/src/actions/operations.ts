@@ -57,6 +57,14 @@ export function serviceOf(id: OperationId): OperationService {
   return service
 }
 
+/** An answer that comes only once all of the work is done: 10,000 events are accepted one after another. */
+const slow: Partial<Record<OperationId, number>> = { 'notifications.sendBulk': 5 * 60_000 }
+
+/** How long an operation may take before it answers, in milliseconds; undefined where that is no longer than usual. */
+export function slowAnswerMs(id: OperationId): number | undefined {
+  return slow[id]
+}
+
 /** The method of an operation, and its path with parameters in braces. */
 export function factsOf(id: OperationId): OperationFacts {
   return operations[id]

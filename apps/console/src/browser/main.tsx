@@ -11,7 +11,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueries } from './api/queries.ts'
-import { signIn } from './api/session.tsx'
+import { onSignedOut } from './api/session.tsx'
 import { router } from './app/router.tsx'
 import { theme } from './app/theme.ts'
 import { Toasts } from './app/toasts.tsx'
@@ -22,7 +22,7 @@ if (element === null) throw new Error('the page has no #root')
 const nonce = element.dataset.styleNonce ?? ''
 // Where react-remove-scroll, which Mantine's dialogs lock the page with, looks for the nonce of its style element.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
-const queries = createQueries(signIn)
+const queries = createQueries(onSignedOut)
 
 createRoot(element).render(
   <StrictMode>

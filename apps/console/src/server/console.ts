@@ -9,7 +9,7 @@ import { countersEndpoint, systemEndpoint } from './overview/system.ts'
 import { keepPreviewEndpoint, previewEndpoint } from './preview/endpoint.ts'
 import { createProvider } from './provider/create.ts'
 import { refuseCrossSite } from './proxy/cross-site.ts'
-import { forwardEndpoint, maxBodyBytes } from './proxy/forward.ts'
+import { forwardEndpoint, maxBodyBytes, maxEventsBytes } from './proxy/forward.ts'
 import { openServices } from './proxy/services.ts'
 import { createOpenAnswers } from './session/open-answers.ts'
 import { createAccessTokens } from './session/tokens.ts'
@@ -130,6 +130,7 @@ async function apiRoutes(http: Http, context: ConsoleContext): Promise<void> {
   http.post(`${api}/views`, hidden, saveView(context))
   http.delete(`${api}/views/:id`, hidden, removeView(context))
   const forward = forwardEndpoint(context)
+  http.post(`${api}/v1/notify/bulk`, { ...hidden, bodyLimit: maxEventsBytes }, forward)
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
     http.route({ method, url: `${api}/*`, bodyLimit: maxBodyBytes, ...hidden, handler: forward })
 }

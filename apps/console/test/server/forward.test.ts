@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { connect, Socket } from 'node:net'
+import { createServer, IncomingMessage, ServerResponse } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { actions, slowAnswerMs } from '../../src/actions/index.ts'
 import type { ConsoleContext } from '../../src/server/context.ts'
+import { findForwarded } from '../../src/server/proxy/allow-list.ts'
 import { answerFrom } from '../../src/server/proxy/forward.ts'
+import { openServices } from '../../src/server/proxy/services.ts'
 import type { Session } from '../../src/server/session/session.ts'
 import { ownPage, Person } from '../support/person.ts'
 import { type Platform, passwordOf, startPlatform } from '../support/platform.ts'
@@ -42,6 +45,26 @@ test('nothing is called for a browser that left while its session was read', asy
   const session = { idHash: 'hash', userId: 'olga' } as Session
   assert.equal(await answerFrom(context, session, 'notify', { request, reply, call }), reply)
   assert.deepEqual([counts, isHijacked], [{ open: 0, calls: 0 }, true])
+})
+
+test('many events are waited for longer than other answers, but not for ever', async (t) => {
+  const slow = Object.values(actions).filter(({ operation }) => slowAnswerMs(operation) !== undefined)
+  assert.deepEqual(
+    slow.map(({ operation }) => operation),
+    ['notifications.sendBulk'],
+  )
+  assert.equal(findForwarded('POST', '/v1/notify/bulk')?.slowMs, slowAnswerMs('notifications.sendBulk'))
+  assert.equal(findForwarded('POST', '/v1/notify')?.slowMs, undefined)
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const services = openServices({ identity: 'http://127.0.0.1:1', notify: `http://127.0.0.1:${port}` })
+  t.after(async () => {
+    await services.close()
+    silent.close()
+  })
+  const call = { method: 'POST', path: '/', slowMs: 50, holder: 'olga', signal: new AbortController().signal }
+  await assert.rejects(services.call('notify', call), { code: 'UND_ERR_HEADERS_TIMEOUT' })
 })
 
 describe('a request whose body is still on its way', () => {

@@ -16,6 +16,9 @@ function notifyRoutes(http: Http): void {
     received.push(headers)
     return { items: [] }
   })
+  http.post('/v1/notify/bulk', { bodyLimit: 8 * 1024 * 1024 }, async ({ body }) => ({
+    count: (body as object[]).length,
+  }))
   http.get('/v1/event-types', async (_request, reply) => {
     const stream = new PassThrough()
     streams.push(stream)
@@ -132,6 +135,14 @@ describe('the server of the console', () => {
     const body = JSON.stringify({ kind: 'x'.repeat(1024 * 1024) })
     const headers = { 'content-type': 'application/json' }
     assert.equal((await olga.api('/admin/v1/users/olga/mail', { method: 'POST', body, headers })).status, 413)
+  })
+
+  test('of many events it may be twice as long, for the key of each', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const send = (bytes: number) =>
+      olga.api('/v1/notify/bulk', { method: 'POST', body: JSON.stringify(['x'.repeat(bytes)]), headers })
+    assert.deepEqual(await (await send(1.9 * 1024 * 1024)).json(), { count: 1 })
+    assert.equal((await send(2 * 1024 * 1024)).status, 413)
   })
 
   test('without a session nothing is forwarded', async () => {

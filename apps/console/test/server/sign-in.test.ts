@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { Person } from '../support/person.ts'
+import { ownPage, Person } from '../support/person.ts'
 import { type Platform, passwordOf, startPlatform } from '../support/platform.ts'
 
 describe('signing in to the console', () => {
@@ -119,6 +119,20 @@ describe('signing in to the console', () => {
     platform.clock.advance(29 * 60_000)
     assert.equal(await person.isSignedIn(), true)
     platform.clock.advance(31 * 60_000)
+    assert.equal(await person.isSignedIn(), false)
+  })
+
+  test('what a page reads by itself is no use: after thirty minutes of that a session ends', async () => {
+    const { person } = await signedIn('olga')
+    const headers = { ...ownPage, 'x-console-unattended': '1' }
+    platform.clock.advance(20 * 60_000)
+    for (const path of ['/session', '/system/status', '/views?screen=/users', '/admin/v1/users'])
+      assert.equal((await person.api(path, { headers })).status, 200, path)
+    // A stream is opened again by itself, whoever is there.
+    const live = await person.request('/console/live?topic=providers', { headers: ownPage })
+    assert.equal(live.status, 200)
+    await live.body?.cancel()
+    platform.clock.advance(11 * 60_000)
     assert.equal(await person.isSignedIn(), false)
   })
 

@@ -1,5 +1,6 @@
 import { type CallOptions, type CallRequest, call, connect, type Operations, requestOf } from '@gatehouse/client'
-import { factsOf, type OperationId } from '../../actions/index.ts'
+import { factsOf, type OperationId, slowAnswerMs } from '../../actions/index.ts'
+import { isAttended } from './attendance.ts'
 
 /*
  * The one module that calls the server of the console, which adds the credentials. It repeats nothing by itself: the
@@ -24,7 +25,25 @@ export async function callOperation<Id extends OperationId>(
   input?: Operations[Id]['input'],
   options: CallOptions = {},
 ): Promise<Operations[Id]['output']> {
-  return call(consoleConnection, requestOf(id, factsOf(id), withoutEmpty(input)), options)
+  return call(consoleConnection, requestOf(id, factsOf(id), withoutEmpty(input)), {
+    ...patienceOf(id),
+    ...options,
+    headers: { ...attendance(), ...options.headers },
+  })
+}
+
+/** What tells the server that a call is no use of the session, since nobody is at the page. */
+function attendance(): Readonly<Record<string, string>> {
+  return isAttended() ? {} : { 'x-console-unattended': '1' }
+}
+
+/** The server gives up first, and says so. In milliseconds. */
+const laterMs = 10_000
+
+/** How long an operation is waited for, where that is longer than usual. */
+function patienceOf(id: OperationId): CallOptions {
+  const slowMs = slowAnswerMs(id)
+  return slowMs === undefined ? {} : { timeoutMs: slowMs + laterMs, attemptTimeoutMs: slowMs + laterMs }
 }
 
 /** Calls an endpoint of the console itself. */
@@ -34,7 +53,7 @@ export async function callConsole<Answer>(
   signal?: AbortSignal,
   sent: Pick<CallRequest, 'query' | 'body'> = {},
 ): Promise<Answer> {
-  return call<Answer>(consoleConnection, { method, path, ...sent }, { signal })
+  return call<Answer>(consoleConnection, { method, path, ...sent }, { signal, headers: attendance() })
 }
 
 /** Downloads what an operation answers as a file. */

@@ -87,12 +87,19 @@ export function usePages<Id extends ActionId>(
   })
 }
 
+/** Adds to the input of an action what presses are not compared by. */
+export type Complete<Id extends ActionId> = (input: InputOf<Id>) => Promise<InputOf<Id>>
+
 /** Does an action, once for a double click; afterwards what it changes is read again. */
-export function useAction<Id extends ActionId>(id: Id): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
+export function useAction<Id extends ActionId>(
+  id: Id,
+  complete?: Complete<Id>,
+): UseMutationResult<OutputOf<Id>, Error, InputOf<Id>> {
   const client = useQueryClient()
   const press = useOnePress<InputOf<Id>, OutputOf<Id>>()
   return useMutation<OutputOf<Id>, Error, InputOf<Id>>({
-    mutationFn: (input) => press(input, async () => callOperation(actions[id].operation, input)),
+    mutationFn: (input) =>
+      press(input, async () => callOperation(actions[id].operation, (await complete?.(input)) ?? input)),
     onSuccess: () => readAgain(client, id),
   })
 }

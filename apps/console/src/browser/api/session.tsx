@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { type ActionId, actions, mayDo, serviceOf } from '../../actions/index.ts'
 import { removeStaleForms } from '../forms/kept.ts'
+import { isAttended } from './attendance.ts'
 import { callConsole } from './call.ts'
 import { leave } from './leaving.ts'
 import { NobodyError } from './problem.ts'
@@ -58,11 +59,30 @@ export function useMay(): (id: ActionId) => boolean {
   return (id) => mayDo(id, scopes) && services.includes(serviceOf(actions[id].operation))
 }
 
+const signedOutPath = '/console/signed-out'
+
+/**
+ * Goes to the sign-in when the session has ended. While nobody is at the page it is not begun: identity may know them
+ * still, and the page would go on by itself.
+ */
+export function onSignedOut(): void {
+  if (isAttended()) signIn()
+  else {
+    leave()
+    window.location.assign(`${signedOutPath}?${new URLSearchParams({ return_to: presentAddress() })}`)
+  }
+}
+
+/** Where to come back to after a sign-in. The server takes no address outside of the console. */
+function presentAddress(): string {
+  const { pathname, search } = window.location
+  if (!pathname.startsWith(signedOutPath)) return `${pathname}${search}`
+  return new URLSearchParams(search).get('return_to') ?? '/console/'
+}
+
 /** Goes to the sign-in and comes back to the present address, with what was typed. `recent` asks to sign in again now. */
 export function signIn(recent = false): void {
-  const { pathname, search } = window.location
-  const here = pathname.startsWith('/console/signed-out') ? '/console/' : `${pathname}${search}`
-  const query = new URLSearchParams({ return_to: here, ...(recent ? { max_age: '60' } : {}) })
+  const query = new URLSearchParams({ return_to: presentAddress(), ...(recent ? { max_age: '60' } : {}) })
   leave()
   window.location.assign(`/console/login?${query}`)
 }

@@ -10,7 +10,7 @@ import {
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../actions/index.ts'
 import { callOperation } from './call.ts'
 import { useOnePress } from './press.ts'
-import { readAgain } from './queries.ts'
+import { type Complete, readAgain } from './queries.ts'
 
 /** What was read or stored, with the entity tag that a change of it names (RFC 9110 §13.1.1). */
 export interface Versioned<Value> {
@@ -59,11 +59,17 @@ export async function changeVersioned<Id extends ActionId>(
 }
 
 /** Makes changes of what a form shows, once for a double click; what they change is read again behind it. */
-export function useChange<Id extends ActionId>(id: Id): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
+export function useChange<Id extends ActionId>(
+  id: Id,
+  complete?: Complete<Id>,
+): UseMutationResult<Versioned<OutputOf<Id>>, Error, Change<Id>> {
   const client = useQueryClient()
   const press = useOnePress<Change<Id>, Versioned<OutputOf<Id>>>()
   return useMutation<Versioned<OutputOf<Id>>, Error, Change<Id>>({
-    mutationFn: (change) => press(change, () => changeVersioned(id, change)),
+    mutationFn: (change) =>
+      press(change, async () =>
+        changeVersioned(id, { ...change, input: (await complete?.(change.input)) ?? change.input }),
+      ),
     onSuccess: () => void readAgain(client, id),
   })
 }

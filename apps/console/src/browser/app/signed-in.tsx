@@ -1,7 +1,7 @@
 import { Container } from '@mantine/core'
 import { useEffect } from 'react'
 import { isSignedOut } from '../api/problem.ts'
-import { SessionProvider, signIn, useSessionQuery } from '../api/session.tsx'
+import { onSignedOut, SessionProvider, useSessionQuery } from '../api/session.tsx'
 import { Answer, Loading } from '../parts/states.tsx'
 import { Layout } from './layout.tsx'
 
@@ -10,7 +10,7 @@ export function SignedInLayout() {
   const query = useSessionQuery()
   const signedOut = isSignedOut(query.error)
   useEffect(() => {
-    if (signedOut) signIn()
+    if (signedOut) onSignedOut()
   }, [signedOut])
   if (signedOut)
     return (

@@ -1,11 +1,14 @@
 import { useState } from 'react'
 import { isSameForm, type Keeping, useKeeping, useKept } from './keeping.ts'
 
-/** What was typed, how to change it, and what to call once it was sent: it is not kept any more. */
+/**
+ * What was typed, how to change it, and what to call once it was sent: it is not kept any more. What is changed then was
+ * not typed.
+ */
 export type KeptState<Values extends object> = readonly [
   values: Values,
   change: (changed: Partial<Values>) => void,
-  finish: () => void,
+  finish: (changed?: Partial<Values>) => void,
 ]
 
 /**
@@ -23,7 +26,11 @@ export function useKeptState<Values extends object>(
   const [sent, setSent] = useState(begun)
   useKeeping(name, () => (isSameForm(values, begun) || isSameForm(values, sent) ? undefined : { values }), keeping)
   const change = (changed: Partial<Values>) => setValues((before) => ({ ...before, ...changed }))
-  return [values, change, () => setSent(values)]
+  const finish = (changed: Partial<Values> = {}) => {
+    setSent({ ...values, ...changed })
+    change(changed)
+  }
+  return [values, change, finish]
 }
 
 /**

@@ -23,7 +23,7 @@ export function liveEndpoint(context: ConsoleContext) {
   const rules = context.live ?? liveRules
   const places = createPlaces(rules)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers.cookie)
+    const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers, false)
     if (session === undefined) throw signedOut()
     const topics = parseTopics(request.query).filter(({ service }) => context.connections.names.includes(service))
     const followed = topics.filter(({ kind }) => kind === 'notification').length

@@ -26,9 +26,13 @@ interface Nobody {
   readonly user: null
 }
 
-/** The session of a request. @throws Problem 401 without one */
-export async function requireSession(context: ConsoleContext, request: FastifyRequest): Promise<Session> {
-  const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers.cookie)
+/** The session of a request, of which it is a use as {@link readSession} says. @throws Problem 401 without one */
+export async function requireSession(
+  context: ConsoleContext,
+  request: FastifyRequest,
+  isUse?: boolean,
+): Promise<Session> {
+  const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers, isUse)
   if (session === undefined) throw signedOut()
   return session
 }

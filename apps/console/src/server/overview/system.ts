@@ -62,7 +62,7 @@ export function countersEndpoint(context: ConsoleContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { service } = request.params as { service: ApiService }
     if (!context.connections.names.includes(service)) throw new Problem(404, `There is no ${service} service.`)
-    const session = await requireSession(context, request)
+    const session = await requireSession(context, request, false)
     const [, query] = (request.raw.url ?? '').split('?', 2)
     const path = `/admin/v1/live${query === undefined ? '' : `?${query}`}`
     return answerFrom(context, session, service, { request, reply, call: { method: 'GET', path, body: undefined } })

@@ -29,7 +29,7 @@ const policy = [
 export function keepPreviewEndpoint(context: ConsoleContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { store, clock } = context
-    const session = await readSession({ ...context, sessions: store.sessions }, request.headers.cookie)
+    const session = await readSession({ ...context, sessions: store.sessions }, request.headers)
     if (session === undefined) throw signedOut()
     const document = readDocument(request.body)
     const id = randomToken(24)
@@ -48,7 +48,7 @@ export function previewEndpoint(context: ConsoleContext) {
     const { headers } = request
     const { id = '' } = request.params as { id?: string }
     const isFramed = headers['sec-fetch-site'] === 'same-origin' && headers['sec-fetch-dest'] === 'iframe'
-    const session = isFramed && (await readSession({ ...context, sessions: store.sessions }, headers.cookie))
+    const session = isFramed && (await readSession({ ...context, sessions: store.sessions }, headers, false))
     const document =
       session && (await store.previews.find({ idHash: tokenHash(id), sessionIdHash: session.idHash }, clock.now()))
     if (!document) throw new Problem(404, 'There is no such preview.')

@@ -5,12 +5,14 @@ import { basePath } from '../cookies.ts'
 import type { ApiService } from '../options.ts'
 import { readSession } from '../session/reader.ts'
 import type { Session } from '../session/session.ts'
-import { findService } from './allow-list.ts'
+import { findForwarded } from './allow-list.ts'
 import type { ServiceCall } from './services.ts'
 import { callSignedIn, signedOut } from './signed-in-call.ts'
 
 /** The largest body that is forwarded, in bytes. */
 export const maxBodyBytes = 1024 * 1024
+/** The largest body with many events, in bytes: the page adds a dedup key to each of them. */
+export const maxEventsBytes = 2 * maxBodyBytes
 /** An answer lasts no longer than this, in milliseconds. */
 const maxAnswerMs = 10 * 60_000
 
@@ -26,14 +28,15 @@ export function forwardEndpoint(context: ConsoleContext) {
     const { method, headers } = request
     const target = (request.raw.url ?? '').slice(prefix.length)
     const [path = ''] = target.split('?', 1)
-    const session = await readSession({ ...context, sessions: context.store.sessions }, headers.cookie)
+    const session = await readSession({ ...context, sessions: context.store.sessions }, headers)
     if (session === undefined) throw signedOut()
-    const service = findService(method, path)
-    if (service === undefined) throw new Problem(404, `The console does not use ${method} ${path}.`)
+    const found = findForwarded(method, path)
+    if (found === undefined) throw new Problem(404, `The console does not use ${method} ${path}.`)
+    const { service, slowMs } = found
     if (!context.connections.names.includes(service))
       throw new Problem(503, `There is no ${service} service.`, { members: { service } })
     const body = Buffer.isBuffer(request.body) && request.body.length > 0 ? request.body : undefined
-    return answerFrom(context, session, service, { request, reply, call: { method, path: target, body } })
+    return answerFrom(context, session, service, { request, reply, call: { method, path: target, body, slowMs } })
   }
 }
 
@@ -41,7 +44,7 @@ export function forwardEndpoint(context: ConsoleContext) {
 interface Forwarding {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  readonly call: Pick<ServiceCall, 'method' | 'path' | 'body'>
+  readonly call: Pick<ServiceCall, 'method' | 'path' | 'body' | 'slowMs'>
 }
 
 /** Answers with what a service answers. It ends with the session and with the browser's connection. */
@@ -49,7 +52,7 @@ export async function answerFrom(
   context: ConsoleContext,
   session: Session,
   service: ApiService,
-  { request, reply, call: { method, path, body } }: Forwarding,
+  { request, reply, call: { method, path, body, slowMs } }: Forwarding,
 ): Promise<FastifyReply> {
   const ended = new AbortController()
   const remove = context.openAnswers.add(session.idHash, () => ended.abort())
@@ -64,7 +67,7 @@ export async function answerFrom(
     return reply.hijack()
   }
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(maxAnswerMs)])
-  const call = { method, path, headers: pick(request.headers, requestHeaders), body, signal }
+  const call = { method, path, headers: pick(request.headers, requestHeaders), body, slowMs, signal }
   const answer = await callSignedIn(context, session, service, { request, call })
   // What the abort of an answer under way says is for nobody.
   answer.body.on('error', () => reply.raw.destroy())

@@ -10,6 +10,8 @@ export interface ServiceCall {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | undefined
   readonly signal: AbortSignal
+  /** How long the service may take before it answers, in milliseconds. Default: 15,000. */
+  readonly slowMs?: number | undefined
   /** For whom: the id of a user, in all their sessions. The calls of one holder take no connection from the others. */
   readonly holder: string
 }
@@ -23,7 +25,7 @@ export interface Services {
   close(): Promise<void>
 }
 
-/** A service begins its answer within this time, in milliseconds. */
+/** A service begins its answer within this time, in milliseconds, unless the call allows more. */
 const headersTimeoutMs = 15_000
 /** A pause in an answer is no longer than this, in milliseconds. */
 const bodyTimeoutMs = 30_000
@@ -37,19 +39,23 @@ export function openServices(addresses: ConsoleOptions['services']): Services {
   const pools = new Map(
     Object.entries(addresses).map(([name, address]) => {
       const { origin, pathname } = new URL(address)
-      const pool = new Pool(origin, { connections, headersTimeout: headersTimeoutMs, bodyTimeout: bodyTimeoutMs })
+      const pool = new Pool(origin, { connections, bodyTimeout: bodyTimeoutMs })
       return [name, { pool, prefix: pathname.replace(/\/$/, ''), places: createCallPlaces(rules) }]
     }),
   )
   return {
     names: [...pools.keys()] as ApiService[],
-    async call(service, { method, path, headers = {}, body, signal, holder }) {
+    async call(service, { method, path, headers = {}, body, signal, slowMs, holder }) {
       const found = pools.get(service)
       if (found === undefined) throw new Error(`the console knows no ${service} service`)
       const request = { method: method as Dispatcher.HttpMethod, path: found.prefix + path, headers, signal }
       const release = await found.places.take(holder, signal)
       try {
-        const answer = await found.pool.request({ ...request, body: body ?? null })
+        const answer = await found.pool.request({
+          ...request,
+          body: body ?? null,
+          headersTimeout: slowMs ?? headersTimeoutMs,
+        })
         answer.body.once('close', release)
         return answer
       } catch (error) {

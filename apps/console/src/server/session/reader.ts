@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Clock, type KeyRing, seal, tokenHash, unseal } from '@gatehouse/kit'
 import { readCookie } from '../cookies.ts'
 import { type Session, type SessionTokens, sealingPurpose } from './session.ts'
@@ -18,16 +19,20 @@ export function sessionHash(cookies: string | undefined, secure: boolean): strin
   return id === undefined || id.length > 100 ? undefined : tokenHash(id)
 }
 
-/** The live session of a request, whose use is recorded. */
+/**
+ * The live session of a request. Its use is recorded unless the page says that it asks by itself, with nobody there;
+ * `isUse` is false for what a page opens again by itself and cannot say it of.
+ */
 export async function readSession(
   { sessions, clock, secure }: ReaderOptions,
-  cookies: string | undefined,
+  headers: IncomingHttpHeaders,
+  isUse = headers['x-console-unattended'] === undefined,
 ): Promise<Session | undefined> {
-  const idHash = sessionHash(cookies, secure)
+  const idHash = sessionHash(headers.cookie, secure)
   if (idHash === undefined) return undefined
   const now = clock.now()
   const session = await sessions.find(idHash, now)
-  if (session !== undefined && session.seenAt + touchEveryMs <= now) await sessions.touch(idHash, now)
+  if (isUse && session !== undefined && session.seenAt + touchEveryMs <= now) await sessions.touch(idHash, now)
   return session
 }
 

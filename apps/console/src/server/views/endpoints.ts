@@ -45,7 +45,7 @@ export function removeView(context: ConsoleContext) {
 }
 
 async function requireSession(context: ConsoleContext, request: FastifyRequest): Promise<Session> {
-  const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers.cookie)
+  const session = await readSession({ ...context, sessions: context.store.sessions }, request.headers)
   if (session === undefined) throw signedOut()
   return session
 }

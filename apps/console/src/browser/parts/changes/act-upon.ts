@@ -2,7 +2,7 @@ import { PreconditionFailedError } from '@gatehouse/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ActionId, InputOf, OutputOf } from '../../../actions/index.ts'
-import { readAgain } from '../../api/queries.ts'
+import { type Complete, readAgain } from '../../api/queries.ts'
 import { useChange, type Versioned } from '../../api/versioned.ts'
 
 /** What an action is done to, as it is shown. */
@@ -29,9 +29,9 @@ interface Handlers<Id extends ActionId> {
  * An action that is done only to what the person saw: where somebody else changed it since, it is refused (412), read
  * again, and done to that when it is confirmed once more. Without `shown` it is done whatever is stored.
  */
-export function useActUpon<Id extends ActionId>(action: Id, shown: Shown | undefined) {
+export function useActUpon<Id extends ActionId>(action: Id, shown: Shown | undefined, complete?: Complete<Id>) {
   const client = useQueryClient()
-  const { mutate, reset, error, isPending } = useChange(action)
+  const { mutate, reset, error, isPending } = useChange(action, complete)
   const [seen, setSeen] = useState(shown)
   const [isRead, setRead] = useState(false)
   const isOutdated = error instanceof PreconditionFailedError && seen !== undefined

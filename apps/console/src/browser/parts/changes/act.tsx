@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { type ActionId, actions, type InputOf, type OutputOf } from '../../../actions/index.ts'
 import { needsSignIn } from '../../api/problem.ts'
+import type { Complete } from '../../api/queries.ts'
 import { signIn, useMay } from '../../api/session.tsx'
 import { useTexts } from '../../texts/settings.tsx'
 import { Dialog } from '../dialog.tsx'
@@ -14,6 +15,8 @@ import { SignInAgain } from './sign-in-again.tsx'
 interface ActProps<Id extends ActionId> {
   readonly action: Id
   readonly input: InputOf<Id>
+  /** Adds to the input what presses are not compared by. */
+  readonly complete?: Complete<Id>
   /** What it is done to, as it is shown: it is not done to what somebody else changed since. */
   readonly shown?: Shown | undefined
   readonly label: string
@@ -32,10 +35,10 @@ interface ActProps<Id extends ActionId> {
 
 /** The button of an action: shown to the roles that have it, with the confirmation that it needs. */
 export function Act<Id extends ActionId>(props: ActProps<Id>) {
-  const { action, input, shown, label, about, text, done, onDone, size = 'xs', hotkey } = props
+  const { action, input, complete, shown, label, about, text, done, onDone, size = 'xs', hotkey } = props
   const may = useMay()
   const [open, setOpen] = useState(false)
-  const acting = useActUpon(action, shown)
+  const acting = useActUpon(action, shown, complete)
   if (!may(action)) return null
   const handlers = {
     onSuccess: (answer: OutputOf<Id>) => {

@@ -6,6 +6,7 @@ import { Rows } from '../../../parts/table.tsx'
 import { State } from '../../../parts/values/values.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { findEventsFault, parseEvents } from '../event-data.ts'
+import { withOwnKeys } from './own-keys.ts'
 
 interface BulkLine {
   readonly status: number
@@ -14,14 +15,16 @@ interface BulkLine {
 }
 
 interface BulkFormProps {
+  /** That of the form. */
+  readonly id: string
   readonly events: string
   readonly change: (events: string) => void
-  /** What is written was sent: it is not kept for a reload. */
+  /** What is written was sent, all of it: it is not kept for a reload, and sent again it is something else. */
   readonly finish: () => void
 }
 
 /** Sends many events at once and shows what became of each. */
-export function BulkForm({ events, change, finish }: BulkFormProps) {
+export function BulkForm({ id, events, change, finish }: BulkFormProps) {
   const t = useTexts()
   const [lines, setLines] = useState<readonly BulkLine[]>([])
   const jsonWords = useJsonWords()
@@ -46,13 +49,16 @@ export function BulkForm({ events, change, finish }: BulkFormProps) {
           <Act
             action="sendMany"
             input={{ body: parsed }}
+            complete={async () => ({ body: await withOwnKeys(id, parsed) })}
             label={t.send.sendMany(parsed.length)}
             text={t.send.confirmMany(parsed.length)}
             done={t.common.done}
             size="sm"
             onDone={(answer) => {
-              finish()
-              setLines(readLines(answer))
+              const answered = readLines(answer)
+              // Where some were refused, the others are not sent again with them.
+              if (answered.every(isAccepted)) finish()
+              setLines(answered)
             }}
           />
         </div>
@@ -61,6 +67,8 @@ export function BulkForm({ events, change, finish }: BulkFormProps) {
     </Stack>
   )
 }
+
+const isAccepted = ({ status }: BulkLine) => status === 202
 
 /** The lines of the answer, one for each event in order. */
 function readLines(answer: unknown): readonly BulkLine[] {
@@ -86,8 +94,8 @@ function Results({ lines }: { lines: readonly BulkLine[] }) {
         { label: t.send.position, render: ({ n }) => n },
         {
           label: t.send.results,
-          render: ({ status }) => (
-            <State tone={status === 202 ? 'good' : 'bad'}>{status === 202 ? t.send.accepted : status}</State>
+          render: (line) => (
+            <State tone={isAccepted(line) ? 'good' : 'bad'}>{isAccepted(line) ? t.send.accepted : line.status}</State>
           ),
         },
         { label: t.send.answer, render: ({ id, detail }) => <Code className="quote">{id ?? detail}</Code> },

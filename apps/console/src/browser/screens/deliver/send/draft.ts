@@ -8,6 +8,8 @@ export type SendMode = 'now' | 'later' | 'bulk'
 
 /** What is being written on the form. */
 export interface SendDraft {
+  /** Dedup keys are made of it. Once the form was sent it has another. */
+  readonly id: string
   readonly mode: SendMode
   readonly event: string
   readonly user: string
@@ -25,6 +27,7 @@ export interface SendDraft {
 
 /** The form as it opens. */
 export const emptyDraft: SendDraft = {
+  id: '',
   mode: 'now',
   event: '',
   user: '',

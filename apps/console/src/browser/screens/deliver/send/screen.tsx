@@ -4,7 +4,7 @@ import { useMay } from '../../../api/session.tsx'
 import { useKeptState } from '../../../forms/kept-state.ts'
 import { Page } from '../../../parts/page.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
-import { emptyDraft } from './draft.ts'
+import { emptyDraft, type SendDraft } from './draft.ts'
 import { Preview } from './preview.tsx'
 import { SendForm } from './send-form.tsx'
 import { Snippet } from './snippet.tsx'
@@ -16,7 +16,9 @@ export function SendScreen() {
   const [{ event = '', user = '', like }] = useFilters(['event', 'user', 'like'])
   // What is typed at one address is not there at another, such as that of "Send one like it".
   const name = `send ${JSON.stringify([event, user, like])}`
-  const [draft, change, finish] = useKeptState(name, { ...emptyDraft, event, user }, { overReload: true })
+  const begun: SendDraft = { ...emptyDraft, id: crypto.randomUUID(), event, user }
+  const [draft, change, sent] = useKeptState(name, begun, { overReload: true })
+  const finish = () => sent({ id: crypto.randomUUID() })
   return (
     <Page title={t.sections.send} lead={may('send') ? t.send.lead : t.send.leadExplain}>
       <div className="beside">

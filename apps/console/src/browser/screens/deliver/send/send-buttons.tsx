@@ -6,14 +6,18 @@ import { useMay } from '../../../api/session.tsx'
 import { Refusal } from '../../../parts/changes/refusal.tsx'
 import { useTexts } from '../../../texts/settings.tsx'
 import { isPast, requestOfDraft, type SendDraft } from './draft.ts'
+import { withOwnKey } from './own-keys.ts'
 
 /** Sends or schedules what is written; then its histories are shown as they go. */
 export function SendButtons({ draft, finish }: { draft: SendDraft; finish: () => void }) {
   const t = useTexts()
   const may = useMay()
   const navigate = useNavigate()
-  const send = useAction('send')
-  const schedule = useAction('schedule')
+  const send = useAction('send', (event) => withOwnKey(draft.id, event))
+  const schedule = useAction('schedule', async ({ fire_at: at, payload }) => ({
+    fire_at: at,
+    payload: await withOwnKey(draft.id, payload, at),
+  }))
   const request = requestOfDraft(draft)
   if (!may('send')) return null
   const submit = () => {

@@ -16,7 +16,7 @@ import { SendButtons } from './send-buttons.tsx'
 interface SendFormProps {
   readonly draft: SendDraft
   readonly change: (changed: Partial<SendDraft>) => void
-  /** What is written was sent: it is not kept for a reload. */
+  /** What is written was sent: it is not kept for a reload, and sent again it is something else. */
   readonly finish: () => void
   /** The notification whose data it begins with. */
   readonly like: string | undefined
@@ -40,7 +40,7 @@ export function SendForm(props: SendFormProps) {
         />
       )}
       {draft.mode === 'bulk' ? (
-        <BulkForm events={draft.events} change={(events) => change({ events })} finish={finish} />
+        <BulkForm id={draft.id} events={draft.events} change={(events) => change({ events })} finish={finish} />
       ) : (
         <OneForm {...props} />
       )}

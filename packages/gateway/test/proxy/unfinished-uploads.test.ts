@@ -43,7 +43,7 @@ for (const [what, bytes] of [
   ['small', 3],
   ['large', uploadBytes],
 ] as const)
-  test(`a request keeps its connection after a ${what} upload: its credential is checked again by its address`, async (context) => {
+  test(`a request keeps its connection, and so its address, after a ${what} upload`, async (context) => {
     const { url: address } = await startUpstream(context, (req, res) => req.resume().once('end', () => res.end('ok')))
     const upstream = openUpstream('app', { url: address }, { clock: systemClock })
     const connections: unknown[] = []
@@ -57,7 +57,7 @@ for (const [what, bytes] of [
     assert.ok(connections[0])
   })
 
-test('an upstream that resets the connections of uploads has failures in its figures, and no open breaker', async (context) => {
+test('an upstream that resets uploads has failures in its figures, and no open breaker', async (context) => {
   const address = await startRawUpstream(context, (socket) => socket.resetAndDestroy())
   const upstream = openUpstream('app', { url: address, breaker_failures: 1 }, { clock: systemClock })
   const { url } = await startForwardingServer(context, upstream, (raw, response) => {

@@ -8,8 +8,8 @@ import { createHttp, createLog, type HttpOptions, silentLog } from '../../src/in
 
 async function setup(context: TestContext, options: Partial<HttpOptions>) {
   const http = createHttp({ log: silentLog, ...options })
-  const held = Promise.withResolvers<void>()
-  http.get('/held', () => held.promise.then(() => ({})))
+  const answering = Promise.withResolvers<void>()
+  http.get('/waiting', () => answering.promise.then(() => ({})))
   http.post('/things', async () => ({ accepted: true }))
   http.post('/patient', { config: { bodyTimeoutMs: 60_000 } }, async () => ({ accepted: true }))
   const url = new URL(await http.listen({ port: 0, host: '127.0.0.1' }))
@@ -23,7 +23,7 @@ async function setup(context: TestContext, options: Partial<HttpOptions>) {
     socket.write(`POST ${target} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
     return socket
   }
-  return { http, open, url, release: () => held.resolve() }
+  return { http, open, url, answer: () => answering.resolve() }
 }
 
 /** Sends a byte again and again, as long as the connection lasts. */
@@ -78,19 +78,19 @@ test('HTTP/1.0: a response that has begun is reset when the body comes too slowl
   await assert.rejects(text(socket), { code: 'ECONNRESET' })
 })
 
-test('a 408 that waits for an earlier answer ends the connection, whatever became of its request', async (context) => {
+test('a 408 behind an earlier answer ends the connection, whatever became of its request', async (context) => {
   const refused = Promise.withResolvers<void>()
   const log = createLog('info', { write: (line: string) => void (line.includes('too slowly') && refused.resolve()) })
-  const { http, url, release } = await setup(context, { log, bodyPatience: { graceMs: 60 } })
+  const { http, url, answer } = await setup(context, { log, bodyPatience: { graceMs: 60 } })
   const requests: IncomingMessage[] = []
   http.server.prependListener('request', (raw) => void requests.push(raw))
   const socket = connect(Number(url.port), url.hostname)
-  socket.write('GET /held HTTP/1.1\r\nhost: x\r\n\r\n')
+  socket.write('GET /waiting HTTP/1.1\r\nhost: x\r\n\r\n')
   socket.write('POST /things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
   const answers = text(socket)
   await refused.promise
   // As undici does when it no longer needs the body.
   Object.assign(requests[1] ?? {}, { socket: null })
-  release()
+  answer()
   assert.match(await answers, /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 408 /)
 })

@@ -63,9 +63,15 @@ export function claimsOf(user: User): Record<string, unknown> {
   }
 }
 
-/** The normal form of a username or an address: without case and surrounding spaces. */
+/** Far longer than any name or address may be. */
+const maxEnteredLength = 1_000
+
+/**
+ * The normal form of a username or an address: without case and surrounding spaces. Of more text than a name may have
+ * only the beginning, which is too long too: its marks are put in order in time that grows with the square of their number.
+ */
 export function normalizeName(name: string): string {
-  return name.trim().normalize('NFKC').toLowerCase()
+  return name.trim().slice(0, maxEnteredLength).normalize('NFKC').toLowerCase()
 }
 
 /**

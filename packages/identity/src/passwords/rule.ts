@@ -44,8 +44,8 @@ export class PasswordPolicy {
 
   /** The fault of a chosen password, or undefined. */
   findFault(password: string, owner: PasswordOwner): PasswordFault | undefined {
-    if ([...password.normalize('NFC')].length < this.minLength) return 'short'
     if (password.length > maxPasswordLength) return 'long'
+    if ([...password.normalize('NFC')].length < this.minLength) return 'short'
     if (isCommonPassword(password)) return 'common'
     return isOfKnownWords(password, [this.#product, ...wordsOf(owner)]) ? 'context' : undefined
   }

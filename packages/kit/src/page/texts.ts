@@ -11,6 +11,8 @@ export interface Texts {
 type Words = Readonly<Record<string, string>>
 
 const fallback = 'en'
+/** Of what a browser or a client asks for, in characters: each part of a tag is looked up with all that is before it. */
+const maxWishes = 500
 
 /** The languages there are: one file of words each, those of a page's own folder and over them those of the operator's. */
 export class Languages {
@@ -32,7 +34,7 @@ export class Languages {
 
   /** The best language for what was asked for: `ui_locales` first, then the browser's wishes (RFC 4647 §3.4). */
   choose(uiLocales: string | undefined, acceptLanguage: string | undefined): Texts {
-    const wishes = [...(uiLocales?.split(' ') ?? []), ...parseAcceptLanguage(acceptLanguage)]
+    const wishes = [...(uiLocales?.slice(0, maxWishes).split(' ') ?? []), ...parseAcceptLanguage(acceptLanguage)]
     for (const wish of wishes) {
       const found = this.#lookup(wish.toLowerCase())
       if (found !== undefined) return this.#texts(found)
@@ -60,7 +62,7 @@ export class Languages {
 
 function parseAcceptLanguage(header: string | undefined): string[] {
   return (header ?? '')
-    .slice(0, 500)
+    .slice(0, maxWishes)
     .split(',')
     .map((entry) => {
       const [tag = '', quality] = entry.trim().split(/;\s*q=/)

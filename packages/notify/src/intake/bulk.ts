@@ -5,7 +5,7 @@ import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { Accept, AcceptResult } from './accept.ts'
 import { auditBulk, auditBulkResult, type SendContext } from './audited.ts'
-import { ndjson } from './schema.ts'
+import { maxBulkEvents, ndjson } from './schema.ts'
 
 /** The largest body of a bulk request, in bytes. */
 export const bulkLimitBytes = 32 * 1024 * 1024
@@ -51,30 +51,35 @@ class Unreadable {
   }
 }
 
-/** The lines of an NDJSON body that are not blank, each read by itself. */
+/**
+ * The lines of an NDJSON body that are not blank, each read by itself: no more than are needed to see that they are too
+ * many.
+ */
 function linesOf(body: Buffer): unknown[] {
-  const text = decodeUtf8(body)
-  if (text !== undefined) return text.split('\n').filter(isFilled).map(readLine)
-  return splitLines(body)
-    .map(decodeUtf8)
-    .filter((line) => line === undefined || isFilled(line))
-    .map((line) => (line === undefined ? new Unreadable(new Problem(400, 'The line is not UTF-8.')) : readLine(line)))
-}
-
-const isFilled = (line: string) => line.trim() !== ''
-
-function splitLines(body: Buffer): Buffer[] {
-  const lines: Buffer[] = []
-  let begin = 0
-  for (let end = body.indexOf(10); end >= 0; end = body.indexOf(10, begin)) {
-    lines.push(body.subarray(begin, end))
-    begin = end + 1
+  const lines: unknown[] = []
+  for (let begin = skipSpace(body, 0); begin < body.length && lines.length <= maxBulkEvents; ) {
+    const found = body.indexOf(newline, begin)
+    const end = found < 0 ? body.length : found
+    lines.push(readLine(body.subarray(begin, end)))
+    begin = skipSpace(body, end)
   }
-  return [...lines, body.subarray(begin)]
+  return lines
 }
 
-function readLine(line: string): unknown {
-  if (line.length * 3 > maxEventBytes && Buffer.byteLength(line) > maxEventBytes) return new Unreadable(tooLarge())
+const newline = 10
+/** Of JSON: a tab, the two ends of a line, a space. */
+const isSpace = (byte: number | undefined) => byte === 9 || byte === newline || byte === 13 || byte === 32
+
+function skipSpace(body: Buffer, from: number): number {
+  let at = from
+  while (isSpace(body[at])) at++
+  return at
+}
+
+function readLine(bytes: Buffer): unknown {
+  if (bytes.length > maxEventBytes) return new Unreadable(tooLarge())
+  const line = decodeUtf8(bytes)
+  if (line === undefined) return new Unreadable(new Problem(400, 'The line is not UTF-8.'))
   try {
     return JSON.parse(line)
   } catch (error) {

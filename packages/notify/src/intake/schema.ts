@@ -21,9 +21,12 @@ const MailBody = Type.Object(
 /** Newline-delimited JSON. */
 export const ndjson = 'application/x-ndjson'
 
+/** Events of one bulk request. */
+export const maxBulkEvents = 10_000
+
 const BulkBody = Type.Array(Type.Unknown({ description: 'An event, as `notifications.send` takes it.' }), {
   minItems: 1,
-  maxItems: 10_000,
+  maxItems: maxBulkEvents,
 })
 
 const lines = {

@@ -1,5 +1,6 @@
 import { type Fault, findTextFault, suggestionFor, validationFault } from '@gatehouse/kit'
 import { Compile } from 'typebox/compile'
+import { channels } from '../model/channel.ts'
 import type { NotifyRequest } from '../model/notification/notification.ts'
 import { NotifyBody } from './notify-body.ts'
 
@@ -11,8 +12,15 @@ export function readRequest(value: unknown): NotifyRequest | readonly Fault[] {
   // First, since the schema is looked into as deep as the value is nested, and the stack is not that deep.
   const fault = findTextFault(value)
   if (fault !== undefined) return [fault]
-  if (!body.Check(value)) return body.Errors(value).flatMap(faultsOf).slice(0, maxFaults)
-  return value as NotifyRequest
+  if (body.Check(value)) return value as NotifyRequest
+  if (hasTooManyChannels(value)) return [{ pointer: '/channels', detail: `must have at most ${channels.length} items` }]
+  return body.Errors(value).flatMap(faultsOf).slice(0, maxFaults)
+}
+
+/** More than there are: to say of each which other ones it repeats takes time that grows with the square of their number. */
+function hasTooManyChannels(value: unknown): boolean {
+  const { channels: named } = (value ?? {}) as { readonly channels?: unknown }
+  return Array.isArray(named) && named.length > channels.length
 }
 
 interface SchemaError {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readRequest } from '../../src/request/read-request.ts'
 import { type Answer, type Setup, seedEventType, setup } from '../support/setup.ts'
 import { createManualTopic } from '../support/topic/manual-topic.ts'
 
@@ -226,6 +227,24 @@ test('a bulk request contains at most 10,000 events', async (t) => {
   const tooMany = await send(s, '/v1/notify/bulk', 'application/x-ndjson', lines(10_001))
   assert.equal(tooMany.status, 400)
   assert.match(String(tooMany.body), /10000/)
+})
+
+// To read all of it would take minutes and some gigabytes.
+test('a bulk request of millions of lines is refused by its first', { timeout: 60_000 }, async (t) => {
+  const s = await setupSeeded()
+  t.after(s.close)
+  for (const line of ['x\n', '0\n', '\xff\n'])
+    assert.equal(
+      (await send(s, '/v1/notify/bulk', 'application/x-ndjson', Buffer.alloc(16e6, line, 'latin1'))).status,
+      400,
+    )
+  const blank = Buffer.concat([Buffer.alloc(16e6, ' \r\n'), Buffer.from(JSON.stringify(shipped))])
+  assert.deepEqual(statusesOf(await send(s, '/v1/notify/bulk', 'application/x-ndjson', blank)), [202])
+})
+
+test('more channels than there are is one fault, however many', { timeout: 60_000 }, () => {
+  const faults = readRequest({ ...shipped, channels: Array(2_000_000).fill('sms') })
+  assert.deepEqual(faults, [{ pointer: '/channels', detail: 'must have at most 4 items' }])
 })
 
 test('a preview and a test send use the configured default locale', async (t) => {

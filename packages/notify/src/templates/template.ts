@@ -1,4 +1,4 @@
-import { Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
+import { type FilterImplOptions, Liquid, type Template as Parsed, Tag, type TagToken } from 'liquidjs'
 import type { Channel } from '../model/channel.ts'
 import type { Content, Data } from '../model/notification/notification.ts'
 import { storable } from '../model/storable.ts'
@@ -45,6 +45,8 @@ export class MissingTextError extends TemplateError {}
 /** Limits of one template and of one rendering. */
 const templateLimits = {
   sourceBytes: 65_536,
+  /** Which variables they name is found out in time that grows with the square of their number. */
+  tags: 1_000,
   outputBytes: 262_144,
   renderMs: 100,
   memory: 1_000_000,
@@ -78,6 +80,7 @@ function engine(escapes: boolean, locale: string): Liquid {
     ...(escapes ? { outputEscape: 'escape' as const } : {}),
   })
   for (const tag of ['include', 'render', 'layout', 'block']) liquid.registerTag(tag, Refused as never)
+  for (const name of propertyFilters) liquid.filters[name] = byOneProperty(name, liquid.filters[name])
   // with strict filters, a text of HTML that names it does not parse
   if (escapes) delete liquid.filters.raw
   liquid.registerFilter('names', function (list: unknown, max?: unknown) {
@@ -85,6 +88,30 @@ function engine(escapes: boolean, locale: string): Liquid {
     return listNames(list, max, locale, isOfAll ? this.context.getSync(['actor_count']) : undefined)
   })
   return liquid
+}
+
+/** They write out the name of a property for each item of a list, and look at no limit in between. */
+const propertyFilters = [
+  'find',
+  'find_index',
+  'group_by',
+  'has',
+  'map',
+  'reject',
+  'sort',
+  'sort_natural',
+  'sum',
+  'where',
+]
+
+/** A filter by the name of a property, which is no list and no object that would have to be written out each time. */
+function byOneProperty(name: string, filter: FilterImplOptions | undefined): FilterImplOptions {
+  const handler = typeof filter === 'function' ? filter : filter?.handler
+  if (handler === undefined) throw new RangeError(`there is no filter ${name}`)
+  return function (list: unknown, property?: unknown, ...rest: unknown[]) {
+    if (typeof property === 'object' && property !== null) throw new Error(`the property of ${name} must be a name`)
+    return handler.call(this, list, property, ...rest)
+  }
 }
 
 const engines = new Map<string, Liquid>()
@@ -169,6 +196,8 @@ function parsePart(name: PartName, source: string | undefined, locale: string): 
   const liquid = engineFor(escapes, locale)
   if (Buffer.byteLength(source) > templateLimits.sourceBytes)
     throw faultOf(name, `is longer than ${templateLimits.sourceBytes} bytes`)
+  if (source.split(/\{[{%]/, templateLimits.tags + 2).length > templateLimits.tags + 1)
+    throw faultOf(name, `has more than ${templateLimits.tags} tags and outputs`)
   try {
     return { name, liquid, parsed: liquid.parse(source), plain: plainTemplate(source, escapes) }
   } catch (error) {

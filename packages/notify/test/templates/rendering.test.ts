@@ -30,6 +30,33 @@ test('an HTML text that outputs raw values does not parse; other texts do', () =
   assert.equal(compileTemplate(text({ body: '{{ name | raw }}' })).render({ name: '<b>' }).content.body, '<b>')
 })
 
+test('a filter that would write out a list for each item of another fails; by a name it works', () => {
+  const rows = [{ n: 2, kind: 'a' }, { n: 3 }]
+  for (const filter of [
+    'map',
+    'sum',
+    'where',
+    'reject',
+    'group_by',
+    'has',
+    'find',
+    'find_index',
+    'sort',
+    'sort_natural',
+  ]) {
+    const compiled = compileTemplate(text({ body: `{{ rows | ${filter}: names }}` }))
+    assert.throws(() => compiled.render({ rows, names: ['n'] }), /the property of \w+ must be a name/, filter)
+    compiled.render({ rows, names: 'n' })
+  }
+  const named = compileTemplate(text({ body: '{{ rows | sum: "n" }} {{ rows | where: "kind", "a" | map: "n" }}' }))
+  assert.equal(named.render({ rows }).content.body, '5 2')
+})
+
+test('a text has at most 1,000 tags and outputs', () => {
+  assert.equal(compileTemplate(text({ body: '{{a}}'.repeat(1_000) })).variables.length, 1)
+  assert.throws(() => compileTemplate(text({ body: '{{a}}'.repeat(1_001) })), /more than 1000 tags and outputs/)
+})
+
 test('a text that cuts a character in half, or makes a NUL, renders to what a database stores', () => {
   const initial = '{{ name | split: "" | first }}'
   const { content } = compileTemplate(text({ subject: `Hi ${initial}`, body: initial, html: initial })).render({

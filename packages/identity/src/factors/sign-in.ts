@@ -16,7 +16,7 @@ import { maxRedirectLength } from '../sessions/resume.ts'
 import { completeSignIn, type FactorProof } from '../sessions/second-factor/complete-sign-in.ts'
 import { proveApp } from '../sessions/second-factor/enrolment.ts'
 import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
-import { findPendingSignIn, openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { mayBeFormOf, openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
 import { rememberDevice } from '../sessions/second-factor/remembered-device.ts'
 import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
@@ -85,7 +85,7 @@ async function readPendingRequest(
   const browser = await readBrowser(context, request, reply)
   const exchange = { request, reply, browser }
   const sealed = parameters.get('pending')
-  const isAbout = ({ id }: User) => (findPendingSignIn(context, browser, sealed)?.userId ?? id) === id
+  const isAbout = ({ id }: User) => mayBeFormOf(context, browser, sealed, id)
   if (await answersOlderForm(context, exchange, parameters, { isAbout })) return undefined
   const continuation = parameters.getRequired('continuation')
   openContinuation(context, browser, continuation)

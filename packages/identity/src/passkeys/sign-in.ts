@@ -1,4 +1,5 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import { findRequiredConnection } from '../connections/home.ts'
@@ -11,10 +12,11 @@ import { formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn, resumeSealed } from '../sessions/finish-sign-in.ts'
 import { completeSignIn } from '../sessions/second-factor/complete-sign-in.ts'
-import { findPendingSignIn, type PendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { findPendingSignIn, mayBeFormOf, type PendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
 import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { type VerifiedAssertion, verifyAssertion } from '../webauthn/assertion.ts'
+import { readResponse } from '../webauthn/response.ts'
 
 /**
  * POST /login/passkey: signs in whoever the credential proves, or completes the sign-in of theirs that waits for a second
@@ -27,7 +29,9 @@ export function passkeySignInEndpoint(
     const parameters = pageParameters(request)
     const exchange = { request, reply, browser: await readBrowser(context, request, reply) }
     const pending = parameters.get('pending')
-    const isAbout = ({ id }: User) => (findPendingSignIn(context, exchange.browser, pending)?.userId ?? id) === id
+    const credential = parameters.get('credential') ?? ''
+    const isAbout = async ({ id }: User) =>
+      mayBeFormOf(context, exchange.browser, pending, id) && (await mayBePasskeyOf(context, credential, id))
     if (await answersOlderForm(context, exchange, parameters, { isAbout })) return reply
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, exchange.browser, sealed)
@@ -37,7 +41,6 @@ export function passkeySignInEndpoint(
       reply.header('retry-after', String(retryAfter))
       return sendFailure(context, exchange, { continuation, sealed }, limitedFailure(retryAfter))
     }
-    const credential = parameters.get('credential') ?? ''
     const verified = await verifyAssertion(context, exchange, { purpose: 'sign-in' }, credential)
     if ('user' in verified && (await finish(context, exchange, verified, { sealed, pending }))) return reply
     const subject = 'user' in verified ? verified.user.id : verified.userId
@@ -45,6 +48,13 @@ export function passkeySignInEndpoint(
     await audit(context, request, 'login_failed', { subject, details })
     return sendFailure(context, exchange, { continuation, sealed }, rejected)
   }
+}
+
+/** Whether a response, which is not verified, may be this user's: false where its passkey is somebody else's. */
+async function mayBePasskeyOf({ store }: PasskeyContext, text: string, userId: string): Promise<boolean> {
+  const sent = readResponse<AuthenticationResponseJSON>(text)
+  const owner = sent && (await store.passkeys.find(sent.response.id))
+  return (owner?.user.id ?? userId) === userId
 }
 
 /** False, without effect, as for {@link finishSignIn}. */

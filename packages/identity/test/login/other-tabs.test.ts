@@ -4,7 +4,7 @@ import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { tokenHash } from '@gatehouse/kit'
 import { Authenticator } from '../support/factors/authenticator.ts'
 import { asksForFactor, createPerson, enrol } from '../support/factors/factors.ts'
-import { registerPasskey, requestOptions, sendCredential } from '../support/factors/passkeys.ts'
+import { registerPasskey, requestOptions, sendCredential, signInByPasskey } from '../support/factors/passkeys.ts'
 import { authorizeUrl, getTokens, hiddenFields, pkce, TestBrowser } from '../support/journey.ts'
 import { isNotice, takeMails, waitingMails } from '../support/notices.ts'
 import { callbackOf, connectionTo, setupWith, upstreamClient } from '../support/providers.ts'
@@ -100,11 +100,28 @@ test('a passkey can still be selected, so that its form is sent', async () => {
   assert.ok(asksForConsent(await browser.follow(await sendCredential(browser, page, credential))))
 })
 
+test('a passkey of somebody else asks them to sign in, and does when sent again', async () => {
+  const owner = new TestBrowser(running)
+  await signInElsewhere(owner, ['bob', 'battery staple'])
+  const authenticator = new Authenticator()
+  await registerPasskey(owner, authenticator)
+  const { browser, page } = await openTabs()
+  const again = await signInByPasskey(browser, page, authenticator)
+  assert.deepEqual([again.status, again.text.includes('action="/login"')], [409, true], again.text)
+  assert.match((await browser.get('/account')).text, /alice@example\.com/)
+  assert.ok(asksForConsent(await browser.follow(await signInByPasskey(browser, again, authenticator))))
+  assert.match((await browser.get('/account')).text, /bob@example\.com/)
+})
+
 for (const path of ['/login/factor', '/login/enrol', '/login/passkey']) {
   test(`a form for ${path} resumes for its own user only`, async () => {
     const user = await createPerson(running)
     const { app } = await enrol(running, user)
-    for (const own of [true, false]) {
+    for (const [own, age] of [
+      [true, 0],
+      [false, 0],
+      [false, 11 * 60_000],
+    ] as const) {
       const browser = new TestBrowser(running)
       const page = await browser.signIn(await browser.get(authorizeUrl(request())), ...user)
       assert.ok(asksForFactor(page), page.text)
@@ -112,7 +129,9 @@ for (const path of ['/login/factor', '/login/enrol', '/login/passkey']) {
         const other = await browser.signIn(await browser.get('/account'), ...user)
         await browser.submit(other, { code: app.nextCode() })
       } else await signInElsewhere(browser)
+      running.clock.advance(age)
       const next = await browser.follow(await browser.post(path, { ...hiddenFields(page), code: '123456' }))
+      running.clock.set(Date.now())
       if (own) assert.ok(asksForConsent(next), next.text)
       else assert.deepEqual([next.status, next.text.includes('action="/login"')], [409, true])
     }

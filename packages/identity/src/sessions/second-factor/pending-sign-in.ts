@@ -51,18 +51,33 @@ export function findPendingSignIn(
   browser: Browser,
   sealed: string | undefined,
 ): PendingSignIn | undefined {
-  const opened = read(context, sealed ?? '')
-  const tooOld = (opened?.startedAt ?? 0) + pendingSignInMs < context.clock.now()
-  if (opened === undefined || tooOld || opened.browser !== tokenHash(browser.id)) return undefined
+  const opened = read(context, browser, sealed)
+  if (opened === undefined || opened.startedAt + pendingSignInMs < context.clock.now()) return undefined
   const { signedIn } = browser
   if (opened.raises !== undefined && (opened.raises !== signedIn?.session.id || opened.userId !== signedIn.user.id))
     return undefined
   return opened
 }
 
-function read({ encryptionKey }: SealContext, sealed: string): (PendingSignIn & { browser: string }) | undefined {
+/** Whether a form may be this user's: false where it completes a sign-in of somebody else, however old that is. */
+export function mayBeFormOf(
+  context: Pick<SealContext, 'encryptionKey'>,
+  browser: Browser,
+  sealed: string | undefined,
+  userId: string,
+): boolean {
+  return (read(context, browser, sealed)?.userId ?? userId) === userId
+}
+
+/** Of whatever age. Undefined where it was made for another browser, or not by this server. */
+function read(
+  { encryptionKey }: Pick<SealContext, 'encryptionKey'>,
+  { id }: Browser,
+  sealed = '',
+): PendingSignIn | undefined {
   try {
-    return JSON.parse(unseal(sealed, encryptionKey, purpose))
+    const opened: PendingSignIn & { readonly browser: string } = JSON.parse(unseal(sealed, encryptionKey, purpose))
+    return opened.browser === tokenHash(id) ? opened : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto'
 import { type KeyRing, seal, unseal } from '@gatehouse/kit'
 import type { ConnectionDeclaration } from '../config/connections.ts'
 import type { Connection, ConnectionSettings } from '../model/connection.ts'
+import type { ProviderSession } from '../model/grants/session.ts'
+import type { ProviderSessionRecord } from '../store/index.ts'
 
 /** What a connection authenticates with at its provider. */
 export type ConnectionSecrets = Pick<ConnectionDeclaration, 'client_secret' | 'private_key'>
@@ -18,6 +21,16 @@ export function connectionFlowPurpose(hash: string): string {
 /** The purpose that a provider's response is sealed for. */
 export function connectionResponsePurpose(hash: string): string {
   return `connection response ${hash}`
+}
+
+/** The record of a session's account at a provider, with its ID token sealed. */
+export function sealProviderSession(
+  key: KeyRing,
+  { linkId, sid, idToken }: Pick<ProviderSession, 'linkId' | 'sid' | 'idToken'>,
+): ProviderSessionRecord {
+  const id = randomUUIDv7()
+  const idTokenSealed = idToken === undefined ? undefined : seal(idToken, key, providerSessionPurpose(id))
+  return { id, linkId, sid, idTokenSealed }
 }
 
 /** The purpose that the ID token of a session is sealed for. */

@@ -7,6 +7,7 @@ import type { PasskeyContext } from '../context/features.ts'
 import type { LoginOutcome } from '../context/metrics.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { User } from '../model/user.ts'
+import { PageError } from '../pages/page-error.ts'
 import { loginPage } from '../pages/sign-in/login-page.ts'
 import { formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
@@ -57,7 +58,10 @@ async function mayBePasskeyOf({ store }: PasskeyContext, text: string, userId: s
   return (owner?.user.id ?? userId) === userId
 }
 
-/** False, without effect, as for {@link finishSignIn}. */
+/**
+ * False, without effect, as for {@link finishSignIn}.
+ * @throws PageError 400 when what waits became void meanwhile
+ */
 async function finish(
   context: PasskeyContext,
   exchange: BrowserExchange,
@@ -74,7 +78,8 @@ async function finish(
     return finishSignIn(context, exchange, { user, amr, details, refund }, sealed)
   // Where a passkey may sign in alone the user signs in now.
   const authTime = required === undefined ? context.clock.now() : undefined
-  if ((await completeSignIn(context, exchange, { user, pending, amr, details, authTime })) === undefined) return false
+  const proof = { user, pending, amr, details, authTime }
+  if ((await completeSignIn(context, exchange, proof)) === undefined) throw new PageError(400, 'error.stale')
   await refund()
   resumeSealed(context, exchange, sealed)
   return true

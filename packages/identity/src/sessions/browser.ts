@@ -1,7 +1,7 @@
-import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { providerSessionPurpose } from '../connections/secrets.ts'
+import { sealProviderSession } from '../connections/secrets.ts'
 import type { PageContext } from '../context/context.ts'
 import { createNotices } from '../mail/notices.ts'
 import { chooseFactorStep, type MfaPolicy, usableFactors } from '../model/factors/second-factor.ts'
@@ -9,7 +9,7 @@ import type { ProviderSession, Session } from '../model/grants/session.ts'
 import type { User } from '../model/user.ts'
 import type { Parameters } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
-import type { ProviderSessionRecord, SignedIn } from '../store/index.ts'
+import type { SignedIn } from '../store/index.ts'
 import { cookie, cookieName, readCookies } from './cookies.ts'
 import { endSession } from './end-session.ts'
 
@@ -107,12 +107,14 @@ export interface SignIn {
   readonly provider?: ProviderSession | undefined
   /** Who was signed in before. */
   readonly before: Browser['signedIn']
+  /** Whether nothing but that session may continue: once it has ended none is started. */
+  readonly raises?: boolean
 }
 
 /**
  * Signs the user in with a new cookie, which prevents session fixation. The same user's session continues, so that its
  * end reaches every client used in it; another user's session ends. Undefined, without effect, when the credentials
- * that were verified are no longer the account's.
+ * that were verified are no longer the account's, or the session to raise has ended.
  */
 export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
@@ -126,6 +128,7 @@ export async function signIn(
     isKnown = isKnownDevice(context, request, user),
     provider,
     before,
+    raises = false,
   }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
@@ -154,24 +157,19 @@ export async function signIn(
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
-  const record = { messages: notices, isNewDevice: !isKnown, provider: provider && sealProvider(context, provider) }
+  const record = {
+    messages: notices,
+    isNewDevice: !isKnown,
+    provider: provider && sealProviderSession(context.encryptionKey, provider),
+  }
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
   const session = renewed ? again : started
-  if (!renewed && !(await sessions.start(session, tokenHash(secret), version, record))) return undefined
+  if (!renewed && (raises || !(await sessions.start(session, tokenHash(secret), version, record)))) return undefined
   if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
   setSessionCookie(context, reply, secret)
   markKnownDevice(context, reply, user)
   return session
-}
-
-function sealProvider(
-  { encryptionKey }: BrowserContext,
-  { linkId, sid, idToken }: ProviderSession,
-): ProviderSessionRecord {
-  const id = randomUUIDv7()
-  const idTokenSealed = idToken === undefined ? undefined : seal(idToken, encryptionKey, providerSessionPurpose(id))
-  return { id, linkId, sid, idTokenSealed }
 }
 
 /**

@@ -94,9 +94,14 @@ export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
   readonly authTime?: number | undefined
   /** Whether the user knows this device, where the credentials changed in this very request. */
   readonly isKnown?: boolean | undefined
+  /** Whether the factor is for the session that the browser has, and for no other. */
+  readonly raises?: boolean
 }
 
-/** Starts the session. Undefined, without effect, when the credentials changed meanwhile or the account is locked. */
+/**
+ * Starts or continues the session. Undefined, without effect, when the credentials changed meanwhile, the account is
+ * locked or the session to raise has ended.
+ */
 export async function startSession(
   context: PageContext,
   { request, reply, browser }: BrowserExchange,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
+import type { Query } from '@gatehouse/kit'
 import { Authenticator } from '../support/factors/authenticator.ts'
 import { asksForFactor, isSignedIn } from '../support/factors/factors.ts'
 import { passkeyFields, registerPasskey, requestOptions, signInByPasskey } from '../support/factors/passkeys.ts'
@@ -95,6 +96,8 @@ async function sessionsOf(id: string) {
   return rows.map(({ through, ...session }) => ({ ...session, through: Number(through) }))
 }
 
+const logOutThere = () => running.post('/login/providers/acme/logout', { logout_token: provider.createLogoutToken() })
+
 async function assertRefused(browser: TestBrowser, response: TestResponse): Promise<void> {
   assert.equal(response.status, 401, response.text)
   assert.equal(await isSignedIn(browser), false)
@@ -108,8 +111,7 @@ for (const required of [true, false]) {
     assert.match(account.text, new RegExp(email))
     const { amr, through } = (await sessionsOf(id)).at(-1) ?? assert.fail()
     assert.deepEqual([amr, through], [['fed', 'hwk', 'user', 'mfa'], 1])
-    const logout = await running.post('/login/providers/acme/logout', { logout_token: provider.createLogoutToken() })
-    assert.deepEqual([logout.status, await isSignedIn(browser)], [200, false])
+    assert.deepEqual([(await logOutThere()).status, await isSignedIn(browser)], [200, false])
   })
 }
 
@@ -210,4 +212,26 @@ test('a page that raises a session completes nothing once that has ended', async
   await browser.submit(await browser.get('/end_session'), { decision: 'leave' })
   const login = await browser.get('/account')
   await assertRefused(browser, await send({ browser, page: login, authenticator }, { pending }))
+})
+
+test('a session that ends while it is raised stays ended', async () => {
+  const { id, email, authenticator } = await createPerson()
+  const browser = new TestBrowser(running)
+  await signInWithOrganization(browser, email)
+  const page = await browser.get('/account/passkeys/new')
+  const query = running.database.query.bind(running.database)
+  let ended: Promise<TestResponse> | undefined
+  running.database.query = async <Row extends object>(text: string | Query, values?: readonly unknown[]) => {
+    if (ended === undefined && String(text).includes('UPDATE identity.session n SET secret_hash')) {
+      ended = logOutThere()
+      await ended
+    }
+    return query<Row>(text, values)
+  }
+  const response = await send({ browser, page, authenticator }).finally(() => {
+    running.database.query = query
+  })
+  assert.deepEqual([(await ended)?.status, response.status], [200, 400], response.text)
+  assert.equal(await isSignedIn(browser), false)
+  assert.deepEqual(await sessionsOf(id), [])
 })

@@ -21,7 +21,7 @@ export interface FactorProof {
 
 /**
  * Completes a pending sign-in, or raises its session, by the factor. Undefined, without effect, when the credentials
- * changed meanwhile or the account is locked.
+ * changed meanwhile, the account is locked or the session to raise has ended.
  */
 export function completeSignIn(
   context: PageContext,
@@ -38,5 +38,6 @@ export function completeSignIn(
     provider: pending.provider,
     authTime: authTime ?? raised?.authTime ?? pending.authTime,
     isKnown,
+    raises: raised !== undefined,
   })
 }

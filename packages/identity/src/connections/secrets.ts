@@ -27,10 +27,11 @@ export function connectionResponsePurpose(hash: string): string {
 export function sealProviderSession(
   key: KeyRing,
   { linkId, sid, idToken }: Pick<ProviderSession, 'linkId' | 'sid' | 'idToken'>,
+  pendingSince?: number,
 ): ProviderSessionRecord {
   const id = randomUUIDv7()
   const idTokenSealed = idToken === undefined ? undefined : seal(idToken, key, providerSessionPurpose(id))
-  return { id, linkId, sid, idTokenSealed }
+  return { id, linkId, sid, idTokenSealed, pendingSince }
 }
 
 /** The purpose that the ID token of a session is sealed for. */

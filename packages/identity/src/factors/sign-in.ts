@@ -102,7 +102,7 @@ function isCurrent(user: User | undefined, credentialVersion: string): user is U
   return user !== undefined && user.lockedAt === undefined && user.credentialVersion === credentialVersion
 }
 
-/** @throws PageError 400 when the credentials changed meanwhile, or the session to raise has ended */
+/** @throws PageError 400 when what waits became void meanwhile */
 async function complete(context: FactorContext, exchange: BrowserExchange, proof: FactorProof): Promise<void> {
   if ((await completeSignIn(context, exchange, proof)) === undefined) throw new PageError(400, 'error.stale')
 }

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { FactorKind } from '../model/factors/second-factor.ts'
 import type { Session } from '../model/grants/session.ts'
 import type { Sessions, SignedIn, SignInRecord, SignOutOptions } from '../store/index.ts'
-import { putProviderSession } from './federation/provider-sessions.ts'
+import { isVoidAtProvider, putProviderSession } from './federation/provider-sessions.ts'
 import { deleteRefreshFamilies } from './grants/ended-grants.ts'
 import { putMessages } from './operations/outbox.ts'
 import { type UserRow, userOf } from './rows.ts'
@@ -140,6 +140,7 @@ export class PostgresSessions implements Sessions {
     if (messages.length === 0 && provider === undefined)
       return (await this.#database.query(text, values)).rowCount === 1
     return this.#database.transaction(async (tx) => {
+      if (provider !== undefined && (await isVoidAtProvider(tx, session, provider))) return false
       const written = (await tx.query(text, values)).rowCount === 1
       if (written && provider !== undefined) await putProviderSession(tx, session, provider)
       if (written) await putMessages(tx, messages)

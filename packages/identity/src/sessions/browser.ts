@@ -105,16 +105,19 @@ export interface SignIn {
   readonly isKnown?: boolean | undefined
   /** The account at a provider that the user signed in with. */
   readonly provider?: ProviderSession | undefined
+  /**
+   * Since when the sign-in waited for its second factor, in Unix milliseconds, where that was proven now. It continues
+   * the user's session, or raises it: once that has ended none is started.
+   */
+  readonly pendingSince?: number | undefined
   /** Who was signed in before. */
   readonly before: Browser['signedIn']
-  /** Whether nothing but that session may continue: once it has ended none is started. */
-  readonly raises?: boolean
 }
 
 /**
  * Signs the user in with a new cookie, which prevents session fixation. The same user's session continues, so that its
  * end reaches every client used in it; another user's session ends. Undefined, without effect, when the credentials
- * that were verified are no longer the account's, or the session to raise has ended.
+ * that were verified are no longer the account's, or what was pending is void.
  */
 export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
@@ -127,8 +130,8 @@ export async function signIn(
     authTime: provenAt,
     isKnown = isKnownDevice(context, request, user),
     provider,
+    pendingSince,
     before,
-    raises = false,
   }: SignIn,
 ): Promise<Session | undefined> {
   const secret = randomToken()
@@ -157,14 +160,12 @@ export async function signIn(
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
-  const record = {
-    messages: notices,
-    isNewDevice: !isKnown,
-    provider: provider && sealProviderSession(context.encryptionKey, provider),
-  }
+  const through = provider && sealProviderSession(context.encryptionKey, provider, pendingSince)
+  const record = { messages: notices, isNewDevice: !isKnown, provider: through }
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
   const session = renewed ? again : started
-  if (!renewed && (raises || !(await sessions.start(session, tokenHash(secret), version, record)))) return undefined
+  const mayStart = again === undefined || pendingSince === undefined
+  if (!renewed && !(mayStart && (await sessions.start(started, tokenHash(secret), version, record)))) return undefined
   if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
   setSessionCookie(context, reply, secret)

@@ -94,13 +94,13 @@ export interface CompleteSignIn extends Pick<ProvenUser, 'user' | 'amr'> {
   readonly authTime?: number | undefined
   /** Whether the user knows this device, where the credentials changed in this very request. */
   readonly isKnown?: boolean | undefined
-  /** Whether the factor is for the session that the browser has, and for no other. */
-  readonly raises?: boolean
+  /** Since when it waited for its second factor, in Unix milliseconds, where that was proven now. */
+  readonly pendingSince?: number | undefined
 }
 
 /**
  * Starts or continues the session. Undefined, without effect, when the credentials changed meanwhile, the account is
- * locked or the session to raise has ended.
+ * locked, or the session to raise or the one at the provider has ended.
  */
 export async function startSession(
   context: PageContext,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ClientCredentials, type OidcFake, type OidcOptions, startOidc } from '@gatehouse/fakes'
+import type { Database } from '@gatehouse/kit'
 import type { ConnectionDeclaration, IdentityOptions } from '../../src/index.ts'
 import { clients, hiddenFields, TestBrowser, users } from './journey.ts'
 import { issuer, type Running, setup, type TestResponse } from './setup.ts'
@@ -37,12 +38,10 @@ export function connectionTo(
 export async function setupWith(
   connections: readonly ConnectionDeclaration[],
   options: Partial<IdentityOptions> = {},
+  database?: Database,
 ): Promise<Running> {
-  const running = await setup({
-    features: { loopbackCalls: true },
-    ...options,
-    declared: { clients, users, ...options.declared, connections },
-  })
+  const declared = { clients, users, ...options.declared, connections }
+  const running = await setup({ features: { loopbackCalls: true }, ...options, declared }, database)
   running.clock.set(Date.now())
   return running
 }

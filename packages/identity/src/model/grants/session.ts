@@ -9,6 +9,9 @@ export interface ProviderSession {
   readonly idToken?: string | undefined
 }
 
+/** How long a user has for the second factor of a sign-in, in milliseconds. */
+export const pendingSignInMs = 10 * 60_000
+
 /** A browser with a signed-in user. Times are Unix milliseconds. */
 export interface Session {
   /** Public: the claim sid. The cookie's value is another. */

@@ -9,6 +9,7 @@ import type {
 import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { orUndefined } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
+import { recordProviderLogout } from './provider-sessions.ts'
 
 /**
  * The links at connection `$1` and issuer `$2` with the sessions that a logout is about: of subject `$3`, of session `$4`
@@ -37,16 +38,15 @@ export class PostgresProviderSessions implements ProviderSessions {
     return row && { id: row.id, connectionId: row.connection_id, idTokenSealed: orUndefined(row.id_token_sealed) }
   }
 
-  end(
-    { connectionId, issuer, subject, sid, tokenHash, expiresAt }: ProviderLogout,
-    end: SignOutOptions,
-  ): Promise<readonly EndedSession[] | 'replayed'> {
+  end(logout: ProviderLogout, end: SignOutOptions): Promise<readonly EndedSession[] | 'replayed'> {
+    const { connectionId, issuer, subject, sid, tokenHash, expiresAt } = logout
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query(
         'INSERT INTO identity.replay_cache (purpose, hash, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
         [`logout token ${connectionId}`, tokenHash, expiresAt],
       )
       if (rowCount === 0) return 'replayed'
+      await recordProviderLogout(tx, logout, end.now)
       const values = [connectionId, issuer, subject ?? null, sid ?? null]
       // The account is locked first, as by every statement that ends sessions: a sign-in under way ends too.
       const users = await tx.query<{ id: string }>(

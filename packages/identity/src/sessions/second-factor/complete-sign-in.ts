@@ -21,7 +21,7 @@ export interface FactorProof {
 
 /**
  * Completes a pending sign-in, or raises its session, by the factor. Undefined, without effect, when the credentials
- * changed meanwhile, the account is locked or the session to raise has ended.
+ * changed meanwhile, the account is locked, or the session to raise or the one at the provider has ended.
  */
 export function completeSignIn(
   context: PageContext,
@@ -36,8 +36,8 @@ export function completeSignIn(
     amr: methods,
     details: { ...pending.details, ...details, amr: methods },
     provider: pending.provider,
+    pendingSince: pending.startedAt,
     authTime: authTime ?? raised?.authTime ?? pending.authTime,
     isKnown,
-    raises: raised !== undefined,
   })
 }

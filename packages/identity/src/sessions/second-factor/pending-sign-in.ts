@@ -1,6 +1,6 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../../context/context.ts'
-import type { ProviderSession } from '../../model/grants/session.ts'
+import { type ProviderSession, pendingSignInMs } from '../../model/grants/session.ts'
 import { PageError } from '../../pages/page-error.ts'
 import type { Browser } from '../browser.ts'
 
@@ -25,9 +25,6 @@ export interface PendingSignIn {
   readonly challenge: string
   readonly startedAt: number
 }
-
-/** How long a user has for the second factor, in milliseconds. */
-const pendingSignInMs = 10 * 60_000
 
 const purpose = 'pending sign-in'
 

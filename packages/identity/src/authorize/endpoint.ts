@@ -2,13 +2,13 @@ import { tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import { redirectByGet } from '../http/redirect-by-get.ts'
 import type { Client } from '../model/client.ts'
 import { findDestination, pushedPrefix } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { Parameters } from '../oauth/parameters.ts'
-import { comesWithoutCookies, readBrowser } from '../sessions/browser.ts'
+import { readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
+import { isCrossSiteForm, sendAgainWithCookies } from '../sessions/cross-site-form.ts'
 import { issueCode } from './code.ts'
 import { sendConsentPage, sendFactorStep, sendLoginPage, sendOrganizationPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
@@ -20,8 +20,11 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 export function authorizeEndpoint(context: AuthorizeContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    if (request.method === 'POST' && comesWithoutCookies(context, request))
-      return redirectByGet(reply, '/authorize', parameters)
+    if (isCrossSiteForm(context, request)) {
+      const form = { path: '/authorize', parameters }
+      const findTarget = async () => findDestination(await findClient(context, parameters), parameters).redirectUri
+      return sendAgainWithCookies(context, { request, reply }, form, findTarget)
+    }
     const client = await findClient(context, parameters)
     const resolved = await resolvePushedRequest(context, client, parameters)
     const browser = await readBrowser(context, request, reply)

@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { audit } from '../audit/record.ts'
 import type { LogoutContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
-import { redirectByGet } from '../http/redirect-by-get.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { type IdTokenHint, readIdTokenHint } from '../oauth/id-token-hint.ts'
 import type { Parameters } from '../oauth/parameters.ts'
@@ -11,14 +10,8 @@ import { originOf } from '../oauth/redirect-uri.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { logoutPage } from '../pages/logout-page.ts'
 import { signInNext } from '../pages/page-error.ts'
-import {
-  type Browser,
-  checkForm,
-  clearSessionCookie,
-  comesWithoutCookies,
-  formToken,
-  readBrowser,
-} from '../sessions/browser.ts'
+import { type Browser, checkForm, clearSessionCookie, formToken, readBrowser } from '../sessions/browser.ts'
+import { isCrossSiteForm, sendAgainWithCookies } from '../sessions/cross-site-form.ts'
 import { endSession } from '../sessions/end-session.ts'
 import { returnFromProvider, signOutAtProvider } from './provider-logout.ts'
 
@@ -37,8 +30,10 @@ interface LogoutRequest {
 export function endSessionEndpoint(context: LogoutContext): Handler {
   return async (request, reply) => {
     const parameters = pageParameters(request)
-    if (request.method === 'POST' && comesWithoutCookies(context, request)) {
-      return redirectByGet(reply, '/end_session', parameters)
+    if (isCrossSiteForm(context, request)) {
+      const form = { path: '/end_session', parameters }
+      const findTarget = async () => (await readLogoutRequest(context, parameters)).goTo
+      return sendAgainWithCookies(context, { request, reply }, form, findTarget)
     }
     const logout = await readLogoutRequest(context, parameters)
     const browser = await readBrowser(context, request, reply)

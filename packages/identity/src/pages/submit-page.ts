@@ -1,7 +1,8 @@
 import { html, type PageAnswer, type Texts } from '@gatehouse/kit/page'
+import type { Form } from '../oauth/parameters.ts'
 
 /** A form that sends the response to the client (OAuth 2.0 Form Post Response Mode); without scripts by its button. */
-export function submitPage(texts: Texts, action: string, target: string, fields: Record<string, string>): PageAnswer {
+export function submitPage(texts: Texts, action: string, target: string, fields: Form): PageAnswer {
   const title = texts.say('submit.title')
   return {
     title,
@@ -10,7 +11,9 @@ export function submitPage(texts: Texts, action: string, target: string, fields:
     body: html`<h1>${title}</h1>
 <p class="lead">${texts.say('submit.lead')}</p>
 <form method="post" action="${action}">
-${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${Object.entries(fields).flatMap(([name, values]) =>
+  [values].flat().map((value) => html`<input type="hidden" name="${name}" value="${value}">`),
+)}
 <div class="actions"><button type="submit">${texts.say('submit.submit')}</button></div>
 </form>`,
   }

@@ -3,6 +3,7 @@ import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sealProviderSession } from '../connections/secrets.ts'
 import type { PageContext } from '../context/context.ts'
+import { isFromOwnOrigin } from '../http/own-origin.ts'
 import { createNotices } from '../mail/notices.ts'
 import { chooseFactorStep, type MfaPolicy, usableFactors } from '../model/factors/second-factor.ts'
 import type { ProviderSession, Session } from '../model/grants/session.ts'
@@ -278,8 +279,7 @@ export function checkForm(
   browser: Browser,
   parameters: Parameters,
 ): void {
-  const { origin, host } = request.headers
-  const own = origin === undefined || origin === new URL(context.issuer).origin || URL.parse(origin)?.host === host
+  const own = request.headers.origin === undefined || isFromOwnOrigin(context, request)
   const site = request.headers['sec-fetch-site']
   if (!own || site === 'cross-site' || !isFormOf(context, browser, parameters)) {
     throw new PageError(403, 'error.form')

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clients, getCode, pkce, redirectParameters, TestBrowser, users, webSecret } from '../support/journey.ts'
+import {
+  clients,
+  getCode,
+  hiddenFields,
+  pkce,
+  redirectParameters,
+  TestBrowser,
+  users,
+  webSecret,
+} from '../support/journey.ts'
 import { setupOnce, type TestResponse } from '../support/setup.ts'
 
 /*
@@ -26,6 +35,9 @@ async function signIn(running: typeof plain) {
   return { browser, idToken: String(body.id_token) }
 }
 
+const elsewhere = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }
+const ownSite = { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }
+
 /** Sends a form from a page of another site, and follows where it leads. */
 async function sendFromElsewhere(
   browser: TestBrowser,
@@ -36,8 +48,7 @@ async function sendFromElsewhere(
   const own = [...browser.cookies]
   browser.cookies.clear()
   for (const [name, value] of Object.entries(foreign)) browser.cookies.set(name, value)
-  const site = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }
-  const response = await browser.post(path, form, site)
+  const response = await browser.post(path, form, elsewhere)
   browser.cookies.clear()
   for (const [name, value] of own) browser.cookies.set(name, value)
   return browser.follow(response)
@@ -83,5 +94,49 @@ test('a form of the own site is answered at once, also where only one of the coo
     browser.cookies.delete(lost)
     const response = await browser.post('/authorize', request())
     assert.ok(!response.headers.location?.startsWith('/authorize'), lost)
+  }
+})
+
+/** More than clients take as an address. */
+const claims = JSON.stringify({
+  id_token: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`claim_${n}`, null])),
+})
+
+for (const [what, running] of [
+  ['http', plain],
+  ['https', secure],
+] as const) {
+  test(`a large authorization form of another site is sent again from our page, over ${what}`, async () => {
+    const { browser } = await signIn(running)
+    const page = await sendFromElsewhere(browser, '/authorize', { ...request(), claims }, { AWSALB: 'x' })
+    assert.deepEqual([page.status, page.headers.location], [200, undefined])
+    assert.match(page.headers['content-security-policy'] ?? '', /form-action 'self' http\S+ https:\/\/app\.example;/)
+    const again = await browser.submit(page)
+    assert.ok(redirectParameters(again).code, again.text)
+  })
+}
+
+test('a large logout form of another site ends the session too', async () => {
+  const { browser, idToken } = await signIn(plain)
+  const form = { id_token_hint: idToken, post_logout_redirect_uri: 'https://app.example/bye', state: 'x'.repeat(5_000) }
+  const page = await sendFromElsewhere(browser, '/end_session', form, {})
+  assert.deepEqual([page.status, page.headers.location], [200, undefined])
+  assert.match(page.headers['content-security-policy'] ?? '', /form-action 'self' http\S+ https:\/\/app\.example;/)
+  const again = await browser.submit(page)
+  assert.match(again.headers.location ?? '', /^https:\/\/app\.example\/bye\?state=x+$/)
+  assert.match((await browser.get('/account')).text, /action="\/login"/)
+})
+
+test('a browser that keeps no cookies is answered, not sent in a circle', async () => {
+  const page = await new TestBrowser(plain).post('/authorize', { ...request(), claims }, elsewhere)
+  const answer = await new TestBrowser(plain).post('/authorize', hiddenFields(page), ownSite)
+  assert.match(answer.text, /action="\/login"/)
+})
+
+test('a large form of another site is refused where its client or address is unknown', async () => {
+  for (const wrong of [{ client_id: 'nobody' }, { redirect_uri: 'https://evil.example/' }]) {
+    const response = await new TestBrowser(plain).post('/authorize', { ...request(), claims, ...wrong }, elsewhere)
+    assert.equal(response.status, 400, response.text)
+    assert.doesNotMatch(response.headers['content-security-policy'] ?? '', /evil/)
   }
 })

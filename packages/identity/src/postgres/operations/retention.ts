@@ -59,7 +59,9 @@ export const agingTables: readonly AgingTable[] = [
   describeAgingTable('outbox', ['id'], { kept: 'as long as its message is of use' }),
   describeAgingTable('message_count', ['subject', 'kind'], { kept: 'at most a day' }),
   describeAgingTable('api_key', ['id'], { kept: 'until then; keys without an end until their owner deletes them' }),
-  describeAgingTable('replay_cache', ['purpose', 'hash'], { kept: 'as long as what may be used once' }),
+  describeAgingTable('replay_cache', ['purpose', 'hash'], {
+    kept: 'as long as what may be used once; a logout at a provider 11 minutes',
+  }),
   describeAgingTable('limit_override', ['kind', 'id'], { kept: 'until it ends' }),
   describeAgingTable('limit_gateway', ['id'], {
     age: 'seen_at',

@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { temporaryFolder } from '@gatehouse/testing'
 import type { ApiDocument } from '../../src/docs/document.ts'
+import { startWithEveryScope, tokenOf } from '../support/every-scope.ts'
 import { largeBodies, largeTexts } from '../support/large-inputs.ts'
-import { type Program, started } from '../support/program.ts'
-
-const secret = 'a-secret-of-the-test-alone-0123456789'
-const scopes = `[write:notifications, read:notifications, write:preferences, write:recipients, read:users, read:revocations,
-      read:api-keys, admin:notifications, admin:privacy, admin:clients, admin:users, admin:api-keys, admin:keys,
-      admin:audit, admin:limits, admin:roles, read:personal-data, reveal:personal-data, read:metrics, write:audit]`
-const roomy = `
-clients:
-  - { client_id: first, client_secret: ${secret}, grant_types: [client_credentials], scopes: ${scopes} }
-tiers: { free: { rpm: 1000000 } }
-policies:
-  anonymous: { rpm: 1000000 }
-  identity: { rpm: 1000000 }
-  links: { rpm: 1000000 }
-  bad-credentials: { rpm: 1000000 }
-`
+import type { Program } from '../support/program.ts'
 
 /** Whoever gets no answer in this time waits for something else than work. */
 const maxMs = 30_000
@@ -45,14 +29,9 @@ describe('no input holds the process up or is answered with an error of its own'
   let document: ApiDocument
   let token: string
   before(async () => {
-    const file = join(temporaryFolder('large-inputs'), 'gatehouse.yaml')
-    writeFileSync(file, roomy)
-    program = await started({ env: { GATEHOUSE_CONFIG: file, LOG_LEVEL: 'fatal' } })
+    program = await startWithEveryScope(['first'], { LOG_LEVEL: 'fatal' })
     document = (await (await fetch(`${program.url}/openapi.json`)).json()) as ApiDocument
-    const authorization = `Basic ${Buffer.from(`first:${secret}`).toString('base64')}`
-    const body = new URLSearchParams({ grant_type: 'client_credentials' })
-    const answer = await fetch(`${program.url}/token`, { method: 'POST', headers: { authorization }, body })
-    token = ((await answer.json()) as { access_token: string }).access_token
+    token = await tokenOf(program.url, 'first')
   })
   after(() => program?.stop('SIGKILL'))
 

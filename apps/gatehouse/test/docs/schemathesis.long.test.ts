@@ -1,25 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requireProgram, temporaryFolder, testWith } from '@gatehouse/testing'
-import { started } from '../support/program.ts'
-
-const secret = 'a-secret-of-the-test-alone-0123456789'
-const scopes = `[write:notifications, read:notifications, write:preferences, write:recipients, read:users, read:revocations,
-      read:api-keys, admin:notifications, admin:privacy, admin:clients, admin:users, admin:api-keys, admin:keys,
-      admin:audit, admin:limits, admin:roles, read:personal-data, reveal:personal-data, read:metrics, write:audit]`
-const roomy = `
-clients:
-  - { client_id: first, client_secret: ${secret}, grant_types: [client_credentials], scopes: ${scopes} }
-  - { client_id: second, client_secret: ${secret}, grant_types: [client_credentials], scopes: ${scopes} }
-tiers: { free: { rpm: 1000000 } }
-policies:
-  anonymous: { rpm: 1000000 }
-  identity: { rpm: 1000000 }
-  links: { rpm: 1000000 }
-  bad-credentials: { rpm: 1000000 }
-`
+import { startWithEveryScope, tokenOf } from '../support/every-scope.ts'
 
 /** An answer without an end: the stream stays open as long as its token. Their own tests are elsewhere. */
 const endless = ['/v1/users/{id}/inbox/stream', '/admin/v1/live']
@@ -31,9 +14,7 @@ const settings = join(import.meta.dirname, 'schemathesis.toml')
 
 testWith('schemathesis', 'every documented operation answers generated requests as documented', async () => {
   const folder = temporaryFolder('schemathesis')
-  const file = join(folder, 'gatehouse.yaml')
-  writeFileSync(file, roomy)
-  const program = await started({ env: { GATEHOUSE_CONFIG: file } })
+  const program = await startWithEveryScope(['first', 'second'])
   try {
     const first = await tokenOf(program.url, 'first')
     await schemathesis(
@@ -79,15 +60,6 @@ function schemathesis(folder: string, url: string, token: string, selection: rea
 function brief(text: string): string {
   const lines = text.slice(Math.max(0, text.indexOf('= FAILURES ='))).split('\n')
   return lines.map((line) => line.slice(0, 300)).join('\n')
-}
-
-async function tokenOf(url: string, clientId: string): Promise<string> {
-  const answer = await fetch(`${url}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  return ((await answer.json()) as { access_token: string }).access_token
 }
 
 async function statusWith(url: string, token: string): Promise<number> {

@@ -8,9 +8,11 @@ import { asksForFactor, isSignedIn, TestApp } from '../support/factors/factors.t
 import { passkeyFields, registerPasskey, requestOptions, signInByPasskey } from '../support/factors/passkeys.ts'
 import { authorizeUrl, pkce, TestBrowser } from '../support/journey.ts'
 import {
+  addMember,
   callbackOf,
   connectionTo,
   proveDomain,
+  requireSecondFactor,
   setupWith,
   signInWithOrganization,
   upstreamClient,
@@ -22,9 +24,6 @@ import type { Running, TestResponse } from '../support/setup.ts'
  */
 
 const domain = 'acme.example'
-const joins = `INSERT INTO identity.membership (organization_id, user_id, created_at)
-  SELECT 'acme', id, 1 FROM identity.account WHERE id = $1`
-
 let provider: OidcFake
 before(async () => {
   provider = await startOidc({ client: upstreamClient, redirectUris: [callbackOf('acme')] })
@@ -41,7 +40,7 @@ async function setupAcme(database?: Database): Promise<Running> {
     database,
   )
   await proveDomain(running, 'acme', domain)
-  await running.database.query("UPDATE identity.organization SET require_mfa = true WHERE id = 'acme'")
+  await requireSecondFactor(running, 'acme')
   return running
 }
 
@@ -60,7 +59,7 @@ async function createMember(running: Running) {
   const page = await browser.get('/account/factors/app')
   const app = new TestApp(running, page)
   assert.equal((await browser.submit(page, { code: app.code() })).status, 200)
-  await running.database.query(joins, [id])
+  await addMember(running, 'acme', id)
   return { running, id, email, authenticator, app }
 }
 

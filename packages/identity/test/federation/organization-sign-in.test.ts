@@ -11,6 +11,7 @@ import {
   connectionTo,
   followProvider,
   proveDomain,
+  requireSecondFactor,
   sentTo,
   setupWith,
   signInAt,
@@ -264,7 +265,7 @@ test('what a connection names that its organization lacks does not stop a sign-i
 })
 
 test('the second factor of the organization counts at the very sign-in that joins it', async () => {
-  await running.database.query("UPDATE identity.organization SET require_mfa = true WHERE id = 'acme'")
+  await requireSecondFactor(running, 'acme')
   provider.user = { sub: 'strict', email: 'strict@acme.example', email_verified: true }
   const browser = new TestBrowser(running)
   const page = await signInWithOrganization(browser, 'strict@acme.example')

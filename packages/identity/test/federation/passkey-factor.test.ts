@@ -7,9 +7,11 @@ import { asksForFactor, isSignedIn } from '../support/factors/factors.ts'
 import { passkeyFields, registerPasskey, requestOptions, signInByPasskey } from '../support/factors/passkeys.ts'
 import { TestBrowser } from '../support/journey.ts'
 import {
+  addMember,
   callbackOf,
   connectionTo,
   proveDomain,
+  requireSecondFactor,
   setupWith,
   signInWithOrganization,
   upstreamClient,
@@ -33,7 +35,7 @@ before(async () => {
     declared: { organizations: [{ id: 'acme' }], users: [guest] },
   })
   await proveDomain(running, 'acme', domain)
-  await running.database.query("UPDATE identity.organization SET require_mfa = true WHERE id = 'acme'")
+  await requireSecondFactor(running, 'acme')
 })
 after(async () => {
   await running.close()
@@ -46,9 +48,6 @@ beforeEach(() => {
 })
 
 const require = (required: boolean) => running.identity.management.updateConnection('acme', { required })
-
-const joins = `INSERT INTO identity.membership (organization_id, user_id, created_at)
-  SELECT 'acme', id, 1 FROM identity.account WHERE id = $1`
 
 let made = 0
 
@@ -70,7 +69,7 @@ type Person = Awaited<ReturnType<typeof createPerson>>
 /** A member, for whom the organization requires two factors, in a browser that proved the first at the provider. */
 async function proveFirst(person?: Person) {
   const member = person ?? (await createPerson())
-  await running.database.query(joins, [member.id])
+  await addMember(running, 'acme', member.id)
   const browser = new TestBrowser(running)
   provider.user = { sub: member.id, email: member.email, email_verified: true }
   const page = await signInWithOrganization(browser, member.email)
@@ -196,7 +195,7 @@ test('the same response completes one sign-in', async () => {
 test('a sign-in by a way that is refused now is not completed', async () => {
   await require(false)
   const { id, authenticator } = await createPerson()
-  await running.database.query(joins, [id])
+  await addMember(running, 'acme', id)
   const browser = new TestBrowser(running)
   const page = await browser.signIn(await browser.get('/account'), id, password)
   assert.ok(asksForFactor(page), page.text)

@@ -137,3 +137,23 @@ export async function proveDomain({ database }: Pick<Running, 'database'>, id: s
     [id, domain],
   )
 }
+
+/** Has an organization ask its members for a second factor. */
+export async function requireSecondFactor(
+  { database }: Pick<Running, 'database'>,
+  organization: string,
+): Promise<void> {
+  await database.query('UPDATE identity.organization SET require_mfa = true WHERE id = $1', [organization])
+}
+
+/** Makes a user a member of an organization, without an invitation. */
+export async function addMember(
+  { database }: Pick<Running, 'database'>,
+  organization: string,
+  userId: string,
+): Promise<void> {
+  await database.query('INSERT INTO identity.membership (organization_id, user_id, created_at) VALUES ($1, $2, 1)', [
+    organization,
+    userId,
+  ])
+}

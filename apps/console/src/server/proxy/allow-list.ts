@@ -26,8 +26,8 @@ const forwarded: ReadonlyMap<string, readonly Forwarded[]> = new Map(
 )
 
 /**
- * The operation that a request to the API asks for; undefined where no action declares it. A path whose segments are read differently
- * by different servers is none: dots, and slashes or backslashes that are percent-encoded.
+ * The operation that a request to the API asks for; undefined where no action declares it. A path whose segments are
+ * read differently by different servers is none: dots, and slashes or backslashes that are percent-encoded.
  */
 export function findForwarded(method: string, path: string): Forwarded | undefined {
   const segments = pathSegments(path)

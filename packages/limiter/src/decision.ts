@@ -59,6 +59,11 @@ export function createDecision(policy: Policy, result: CounterResult, cost: numb
   return new CountedDecision(policy, result, cost, source)
 }
 
+/** The result that a decision was made from; undefined where nothing was counted. */
+export function countedResult(decision: Decision): CounterResult | undefined {
+  return decision instanceof CountedDecision ? CountedDecision.resultOf(decision) : undefined
+}
+
 /** Creates a decision without counters: the store is unavailable and the failure mode is `open` or `closed`. */
 export function createUncountedDecision(
   policy: Policy,
@@ -127,6 +132,10 @@ class CountedDecision implements Decision {
     this.source = source
     this.#result = result
     this.#cost = cost
+  }
+
+  static resultOf(decision: CountedDecision): CounterResult {
+    return decision.#result
   }
 
   get allowed(): boolean {

@@ -12,7 +12,12 @@ export interface CounterResult extends Counters {
   readonly violated: number
   /** Milliseconds until a lone request like this one is admitted, where `counters` is not enough to compute it. */
   readonly waitMs?: number
+  /** The sub-counter that each rule's units were acquired from, where the rule has several. */
+  readonly shards?: Shards | undefined
 }
+
+/** An index for each rule that is counted in one of several sub-counters. */
+export type Shards = readonly (number | undefined)[]
 
 /** A request for units of every rule of a policy. */
 export interface AcquireRequest {
@@ -36,6 +41,8 @@ export interface AddRequest {
   readonly now: number
   /** A time in the window that the amounts belong to, by the clock of the store (`time`). Default: the current time. */
   readonly countedAt?: number | undefined
+  /** The sub-counters that the amounts belong to, as the result names them that acquired these. Default: equal parts to all. */
+  readonly shards?: Shards | undefined
 }
 
 /** Receives the result of a call, exactly once. */

@@ -4,7 +4,7 @@ import type { Policy } from '../policy.ts'
 import type { AcquireRequest, CounterResult, CounterStore } from '../store.ts'
 import { countedIdentifier } from './combine.ts'
 import { queryShares } from './query.ts'
-import { joinResults, releaseAmounts } from './results.ts'
+import { createRelease, joinResults } from './results.ts'
 import { type Share, subjectShares } from './shares.ts'
 
 /** How shares are acquired one after another. */
@@ -60,13 +60,7 @@ export function acquireByShares(
         withinMs: until === undefined ? undefined : until - performance.now(),
       }),
     release: (share, acquired) =>
-      store.add({
-        policy: share.policy,
-        identifier: subjectOf(share),
-        amounts: releaseAmounts(share.policy, acquired, cost),
-        now,
-        countedAt: acquired.now,
-      }),
+      store.add(createRelease({ policy: share.policy, identifier: subjectOf(share), cost, now }, acquired)),
     reject: (share) => rejectAtCost(store, { policy: share.policy, identifier: subjectOf(share), cost, now }),
   })
   if (results instanceof Promise) return results.then((settled) => joinResults(policy, shares, settled, cost))

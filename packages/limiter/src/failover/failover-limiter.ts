@@ -2,9 +2,9 @@ import { findViolations, isAllowed } from '../algorithms/counters.ts'
 import { combinePolicies, countedIdentifier, partsOf } from '../combination/combine.ts'
 import { acquireByShares } from '../combination/in-turn.ts'
 import { queryShares } from '../combination/query.ts'
-import { releaseAmounts, resultOfShare } from '../combination/results.ts'
+import { createRelease, resultOfShare } from '../combination/results.ts'
 import { isMixed, subjectShares } from '../combination/shares.ts'
-import { createDecision, createUncountedDecision, type Decision, type Source } from '../decision.ts'
+import { countedResult, createDecision, createUncountedDecision, type Decision, type Source } from '../decision.ts'
 import type { Identifier } from '../key.ts'
 import type { MemoryStoreOptions } from '../memory/store.ts'
 import type { BreakerScope, Observer } from '../observer.ts'
@@ -129,15 +129,13 @@ export class FailoverLimiter {
 
   /** Releases what an admitted check acquired, since another store rejected. What cannot be released stays acquired. */
   async release(policy: Policy, identifier: Identifier, cost: number, decision: Decision): Promise<void> {
-    const { source, rules, now } = decision
-    if (source !== 'store' && source !== 'local') return
-    const violated = rules.reduce((bits, rule, i) => (rule.allowed ? bits : bits | (1 << i)), 0)
+    const { source, now } = decision
+    const acquired = countedResult(decision)
+    if (acquired === undefined) return
     const store = source === 'store' ? this.store : this.#replica.memory
-    const acquired: CounterResult = { allowed: true, violated, counters: [], now }
     const released = queryShares(policy, identifier, async (part, who, share) => {
       const own = share === undefined ? acquired : resultOfShare(share, acquired)
-      const amounts = releaseAmounts(part, own, cost)
-      const result = await store.add({ policy: part, identifier: who, amounts, now, countedAt: now })
+      const result = await store.add(createRelease({ policy: part, identifier: who, cost, now }, own))
       if (source === 'store') this.#replica.copy(part, who, result)
       return result
     })

@@ -1,6 +1,6 @@
 import { countedIdentifier, partsOf } from '../combination/combine.ts'
 import { acquireInTurn, rejectAtCost } from '../combination/in-turn.ts'
-import { joinResults, releaseAmounts } from '../combination/results.ts'
+import { createRelease, joinResults } from '../combination/results.ts'
 import { divideIntoShares } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
@@ -120,14 +120,7 @@ class LeaseStore implements HotKeyStore {
       release: ({ policy: part }, acquired) => {
         const lease = leaseOf(part)
         if (lease !== undefined) return lease.refund(cost, acquired)
-        const amounts = releaseAmounts(part, acquired, cost)
-        return this.#shared.add({
-          policy: part,
-          identifier: subjectOf(part),
-          amounts,
-          now,
-          countedAt: acquired.now,
-        })
+        return this.#shared.add(createRelease({ policy: part, identifier: subjectOf(part), cost, now }, acquired))
       },
       reject: ({ policy: part }) =>
         rejectAtCost(this.#shared, { ...request, policy: part, identifier: subjectOf(part) }),

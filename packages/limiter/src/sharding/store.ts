@@ -1,6 +1,6 @@
 import { countedIdentifier } from '../combination/combine.ts'
 import { acquireInTurn, rejectAtCost } from '../combination/in-turn.ts'
-import { joinResults, releaseAmounts } from '../combination/results.ts'
+import { createRelease, joinResults } from '../combination/results.ts'
 import { divideIntoShares, type Share } from '../combination/shares.ts'
 import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
@@ -38,8 +38,6 @@ export function shardedStore(store: CounterStore): CounterStore {
 class ShardedStore implements CounterStore {
   readonly #store: CounterStore
   readonly #policies = new WeakMap<Policy, readonly Policy[]>()
-  /** The sub-counter that an acquired result came from. */
-  readonly #acquiredFrom = new WeakMap<CounterResult, Shard>()
   #turn = 0
 
   constructor(store: CounterStore) {
@@ -71,13 +69,17 @@ class ShardedStore implements CounterStore {
   }
 
   add(request: AddRequest): CounterResult | Promise<CounterResult> {
-    const { policy, identifier, amounts } = request
+    const { policy, identifier, amounts, shards } = request
     if (hasShardedParts(policy))
       return this.#queryParts(policy, identifier, (part, who, { places }) => {
         const own = places.map((place) => amounts[place] ?? 0)
-        return this.add({ ...request, policy: part, identifier: who, amounts: own })
+        const ownShards = places.map((place) => shards?.[place])
+        return this.add({ ...request, policy: part, identifier: who, amounts: own, shards: ownShards })
       })
     if (policy.shards === 1) return this.#store.add(request)
+    // Another sub-counter than that of the units may be full already, or have none that they could be taken from.
+    const source = shards?.[0]
+    if (source !== undefined) return this.#addTo(source, request)
     return this.#queryShards(policy, identifier, (shard, i) => {
       const own = amounts.map((amount) => divideAmount(amount, policy.shards, i))
       return this.#store.add({ ...request, ...shard, amounts: own })
@@ -127,43 +129,36 @@ class ShardedStore implements CounterStore {
 
   /** Acquires the sharded policies of a combination one after another, all others in one step. */
   async #acquireParts(request: AcquireRequest): Promise<CounterResult> {
-    const { policy, identifier, cost } = request
+    const { policy, identifier, cost, now } = request
     // Policies that fail closed come last: the replica compares their counts, so nothing of them may be released.
     const closedLast = ({ policy: part }: Share): number => (part.failureMode === 'closed' ? 1 : 0)
     const shares = divideIntoShares(policy, shardKey).toSorted((a, b) => closedLast(a) - closedLast(b))
     const subjectOf = (share: Share): Identifier => countedIdentifier(share.policy, identifier)
     const results = await acquireInTurn(shares, {
       acquire: (share) => this.acquire({ ...request, policy: share.policy, identifier: subjectOf(share) }),
-      release: (share, acquired) => this.#release(share.policy, subjectOf(share), acquired, cost),
+      release: ({ policy: part }, acquired) =>
+        this.add(createRelease({ policy: part, identifier: countedIdentifier(part, identifier), cost, now }, acquired)),
       reject: (share) => rejectAtCost(this, { ...request, policy: share.policy, identifier: subjectOf(share) }),
     })
     return joinResults(policy, shares, results, cost)
   }
 
-  /** Returns units to the sub-counter that they were acquired from: another one may be full already. */
-  #release(
-    policy: Policy,
-    identifier: Identifier,
-    acquired: CounterResult,
-    cost: number,
-  ): CounterResult | Promise<CounterResult> {
-    const { now } = acquired
-    const amounts = releaseAmounts(policy, acquired, cost)
-    const shard = this.#acquiredFrom.get(acquired)
-    if (shard === undefined) return this.add({ policy, identifier, amounts, now, countedAt: now })
-    const released = this.#store.add({ ...shard, amounts, now, countedAt: now })
-    return Promise.resolve(released).then(() => this.peek(policy, identifier, now))
+  /** Adds to one sub-counter. Answers the sum of all. */
+  async #addTo(source: number, request: AddRequest): Promise<CounterResult> {
+    const { policy, identifier, now } = request
+    await this.#store.add({ ...request, ...this.#shardsOf(policy, identifier)[source] })
+    return this.peek(policy, identifier, now)
   }
 
   async #acquireSharded({ policy, identifier, cost, now }: AcquireRequest): Promise<CounterResult> {
     const shards = this.#shardsOf(policy, identifier)
     const results = new Map<number, CounterResult>()
-    const tryShard = async (i: number): Promise<Shard | undefined> => {
+    const tryShard = async (i: number): Promise<number | undefined> => {
       const shard = shards[i]
       if (shard === undefined) return undefined
       const result = await this.#store.acquire({ ...shard, cost, now })
       results.set(i, result)
-      return result.allowed ? shard : undefined
+      return result.allowed ? i : undefined
     }
     const first = this.#turn++ % shards.length
     let source = await tryShard(first)
@@ -175,8 +170,7 @@ class ShardedStore implements CounterStore {
       }
     }
     const total = sumShards(policy, shards, results, cost)
-    if (source !== undefined) this.#acquiredFrom.set(total, source)
-    return total
+    return source === undefined ? total : { ...total, shards: policy.rules.map(() => source) }
   }
 
   async #peekOthers(

@@ -397,6 +397,24 @@ for (const [name, open] of [
     )
   })
 
+for (const [name, options] of [
+  ['one store', () => ({ store: shardedStore(memoryStore()) })],
+  ['slots that one step cannot reach', () => ({ store: shardedStore(inSlots(memoryStore())) })],
+  ['different stores', () => ({ store: shardedStore(memoryStore()), regionalStore: memoryStore() })],
+] as const)
+  test(`a rejection leaves every sub-counter as it was, where policies count in ${name}`, async () => {
+    const limiter = createLimiter({ ...options(), clock: { now: () => start } })
+    const inRegion = definePolicy('region', [{ name: 'region', limit: 3, windowMs: minute }], { quota: 'regional' })
+    const allowed = async (policies: Policy[], cost: number) => (await limiter.check(policies, alice, { cost })).allowed
+    assert.deepEqual([await allowed([everybody], 7), await allowed([inRegion], 3)], [true, true])
+    assert.equal(await allowed([split, everybody], 3), false)
+    assert.equal(await allowed([split, inRegion], 3), false)
+    assert.deepEqual(
+      [await allowed([split], 4), await allowed([split], 4), await allowed([split], 1)],
+      [true, true, false],
+    )
+  })
+
 /** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
 function inSlots(store: CounterStore): CounterStore {
   return {

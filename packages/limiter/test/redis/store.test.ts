@@ -179,3 +179,41 @@ redisTest('sub-counters together admit exactly the limit, and say how long to wa
   now += rejected.retryAfterSeconds * 1000
   assert((await limiter.check(hot, route)).allowed)
 })
+
+const minuteMs = 60_000
+const bucket = definePolicy('bucket', [
+  { name: 'bucket', algorithm: 'token-bucket', limit: 10, refillPerSecond: 10 / 60 },
+])
+
+redisTest('a clock that goes back an hour limits nobody until it catches up: bucket', async () => {
+  await using bench = await setup()
+  const allows = takesAt(bench.redis)
+  assert.ok(await allows(1, 60 * minuteMs))
+  for (let i = 0; i < 116; i++) assert.ok(await allows(1, (i * minuteMs) / 2), `request ${i}`)
+})
+
+redisTest('a clock that goes back an hour unblocks nobody at once: bucket', async () => {
+  await using bench = await setup()
+  const allows = takesAt(bench.redis)
+  assert.ok(await allows(10, 60 * minuteMs))
+  for (const elapsedMs of [0, 100, 1_000]) assert.ok(!(await allows(1, elapsedMs)))
+  assert.ok(await allows(10, 2 * minuteMs))
+})
+
+redisTest('a rejected check ends what a key keeps of a clock that was years ahead', async () => {
+  await using bench = await setup()
+  const allows = takesAt(bench.redis)
+  assert.ok(await allows(10, 3 * 365 * 86_400_000))
+  assert.ok(!(await allows(1, 0)))
+  const [key = ''] = await bench.redis.keys('*bucket*')
+  assert.equal(await bench.redis.hget(key, 'ts'), String(start))
+})
+
+/** Whether the bucket has so many units, so long after the start. */
+function takesAt(redis: Redis) {
+  const store = redisStore(redis, { clock: 'limiter' })
+  return async (cost: number, elapsedMs: number) => {
+    const request = { policy: bucket, identifier: { kind: 'user', id: 'alice' }, cost, now: start + elapsedMs }
+    return (await store.acquire(request)).allowed
+  }
+}

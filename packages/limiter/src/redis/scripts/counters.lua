@@ -14,6 +14,13 @@ local function read_counters(rule, key)
   if rule.is_fixed then return 0, count(key), key + 1 end
   local fields = call('HMGET', KEYS[key], 'tokens', 'ts')
   local tokens, ts = tonumber(fields[1] or rule.limit), tonumber(fields[2] or rule.now)
+  -- Further ahead than the bucket takes to fill: written before the clock moved back. It refills from now on, which is
+  -- kept even if the check is rejected, or each check would keep it from refilling.
+  if ts - rule.now > rule.limit / rule.refill then
+    ts = rule.now
+    call('HSET', KEYS[key], 'ts', string.format('%.0f', ts))
+    call('PEXPIRE', KEYS[key], rule.expiry)
+  end
   return math.min(rule.limit, tokens + math.max(0, rule.now - ts) * rule.refill), math.max(rule.now, ts), key + 1
 end
 

@@ -4,16 +4,28 @@ import { queries } from '../queries/index.ts'
 
 const raiseGeneration = 'UPDATE notify.worker_generation SET generation = generation + 1'
 
+/** The longest lease that may be declared. */
+const longestLeaseMs = 600_000
+
 /**
- * The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. Rows that
- * another locks are left to it, and the generation is locked last, so that nobody waits in a circle.
+ * The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. One that
+ * would end later than any lease can was written before the database's clock went back; whoever lives joins anew. Rows
+ * that another locks are left to it, and the generation is locked last, so that nobody waits in a circle.
  */
-const removeExpired = `
+const removeExpiredSql = `
 WITH gone AS (
   DELETE FROM notify.worker_process WHERE id IN (
-    SELECT id FROM notify.worker_process WHERE expires_at <= now() FOR UPDATE SKIP LOCKED) RETURNING id
+    SELECT id FROM notify.worker_process
+     WHERE expires_at <= now() OR expires_at > now() + $1::integer * interval '1 millisecond'
+       FOR UPDATE SKIP LOCKED) RETURNING id
 )
 ${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
+
+const removeExpired = (leaseMs: number) => ({
+  name: 'notify_remove_expired',
+  text: removeExpiredSql,
+  values: [Math.max(longestLeaseMs, 2 * leaseMs)],
+})
 
 const joinSql = `
 INSERT INTO notify.worker_process (id, expires_at, reads_topic, lost_topic)
@@ -78,7 +90,7 @@ export function postgresOwnership(database: Database, count: number): Ownership 
     async join(process, leaseMs, reach) {
       await database.pipeline([
         { text: joinSql, values: [process, leaseMs, reach === 'lost'] },
-        removeExpired,
+        removeExpired(leaseMs),
         raiseGeneration,
         { text: addBucketsSql, values: [count] },
       ])
@@ -86,7 +98,7 @@ export function postgresOwnership(database: Database, count: number): Ownership 
     async renew(process, leaseMs, reach) {
       const [renewed, removed, replaced, processes, leases] = await database.pipeline<object>([
         { name: 'notify_renew_process', text: renewSql, values: [process, leaseMs, reach === 'lost'] },
-        removeExpired,
+        removeExpired(leaseMs),
         { name: 'notify_replace_lost', text: replaceLostSql, values: [process, reach === 'reached'] },
         { name: 'notify_processes', text: processesSql },
         { name: 'notify_bucket_leases', text: leasesSql },

@@ -34,9 +34,12 @@ interface FoundRow extends LogPositions {
   readonly ended: string | null
 }
 
+/** A lease that would end later than it can was written before the database's clock went back: it counts as over. */
 const acquireSql = `
 UPDATE notify.state_change_position SET holder = $1, lease_until = now() + $2::integer * interval '1 millisecond'
- WHERE name = 'published' AND (holder = $1 OR lease_until IS NULL OR lease_until <= now()) RETURNING sequence`
+ WHERE name = 'published'
+   AND (holder = $1 OR lease_until IS NULL OR lease_until <= now()
+        OR lease_until > now() + 2 * $2::integer * interval '1 millisecond') RETURNING sequence`
 
 const recordPublishedSql = `
 UPDATE notify.state_change_position

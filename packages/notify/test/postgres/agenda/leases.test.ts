@@ -14,6 +14,8 @@ import { eventually } from '../../support/setup.ts'
 const count = 16
 const all = Array.from({ length: count }, (_, bucket) => bucket)
 const anHour = 3_600_000
+/** The longest that may be declared. */
+const tenMinutes = 600_000
 /** A share that missed a notification is right again after a third of it. */
 const halfAMinute = 30_000
 
@@ -177,6 +179,20 @@ describe('leases of buckets on PostgreSQL', () => {
     assert.deepEqual(await readersSeen(ownership, lost, 'lost'), { readers: [lost], generation: before.generation + 1 })
   })
 
+  scene('a process that died before the clock of the database went back keeps nothing', async (world) => {
+    const { ownership, database } = world
+    const [died, lives] = [newId(0), newId(0)]
+    await ownership.join(died, halfAMinute, 'reached')
+    await ownership.join(lives, halfAMinute, 'reached')
+    await database.query("UPDATE notify.worker_process SET expires_at = expires_at + interval '1 h'")
+    const { processes } = (await ownership.renew(lives, halfAMinute, 'reached')) ?? assert.fail('it is not known')
+    assert.deepEqual(processes, [lives])
+    const sharing = share(world)
+    await ownership.leave(lives)
+    await divided(sharing)
+    await sharing.stop()
+  })
+
   scene('others hear that a process reaches the topic no more, also where saying so failed first', async (world) => {
     const { ownership, database } = world
     let [isAway, reads, failed, announced] = [false, true, 0, 0]
@@ -250,7 +266,7 @@ describe('leases of buckets on PostgreSQL', () => {
     await divided(a, c, d)
     assert.ok(a.changes() - (changes[0] ?? 0) <= 2 && c.changes() - (changes[1] ?? 0) <= 2, 'nothing goes to and fro')
     const killed = newId(0)
-    await world.ownership.join(killed, anHour, 'reached')
+    await world.ownership.join(killed, tenMinutes, 'reached')
     announceLeases(world.exchange)
     await eventually(
       async () => [a, c, d].reduce((sum, { owned }) => sum + owned().length, 0),

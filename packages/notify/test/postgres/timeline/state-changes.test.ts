@@ -267,6 +267,14 @@ describe('the log of state changes', () => {
     assert.equal(await w.changes.acquire(one, 60_000), undefined, 'a late word of the former holder frees nothing')
   })
 
+  onBoth('a lease from before the clock of the database went back ends at once', async (w) => {
+    const [one, two] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002']
+    await w.changes.acquire(one, 60_000)
+    await w.database.query("UPDATE notify.state_change_position SET lease_until = lease_until + interval '1 h'")
+    assert.equal(await w.changes.acquire(two, 60_000), 0)
+    assert.equal(await w.changes.acquire(one, 60_000), undefined)
+  })
+
   testWith('postgresql', 'a transaction that commits late is read behind those that were read before', async () => {
     const w = await fresh(() => postgresDatabase(server ?? assert.fail('PostgreSQL did not start')))
     const [written, committing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -5,7 +5,7 @@ import { queries } from '../queries/index.ts'
 const raiseGeneration = 'UPDATE notify.worker_generation SET generation = generation + 1'
 
 /** The longest lease that may be declared. */
-const longestLeaseMs = 600_000
+const maxLeaseMs = 600_000
 
 /**
  * The row of a process stands for its life: once that is gone, its leases are free, and it can't be renewed. One that
@@ -24,7 +24,7 @@ ${raiseGeneration} WHERE EXISTS (SELECT FROM gone)`
 const removeExpired = (leaseMs: number) => ({
   name: 'notify_remove_expired',
   text: removeExpiredSql,
-  values: [Math.max(longestLeaseMs, 2 * leaseMs)],
+  values: [Math.max(maxLeaseMs, 2 * leaseMs)],
 })
 
 const joinSql = `

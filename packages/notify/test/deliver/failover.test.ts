@@ -113,21 +113,23 @@ test('a breaker that opened while the clock was ahead is probed once the clock i
   )
 })
 
-test('a provider that the management paused is found so while all its calls succeed', async (t) => {
-  const s = await setup({ work: false })
-  t.after(s.close)
-  const provider: Provider = { name: 'first', channel: 'email', timeoutMs: 1_000, send: async () => [accepted] }
-  const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
-  await pool.refresh()
-  await s.store.providerPauses.set('first', s.clock.now() + 60_000, s.clock.now())
-  await eventually(
-    async () => {
-      await pool.reportResults(provider, [accepted])
-      return pool.isPaused(provider)
-    },
-    (isPaused) => isPaused,
-  )
-})
+const ofAddress: SendResult = { kind: 'ambiguous', ofAddress: true, reason: 'closed' }
+for (const result of [accepted, ofAddress])
+  test(`a provider that the management paused is found so while every call is ${result.kind}`, async (t) => {
+    const s = await setup({ work: false })
+    t.after(s.close)
+    const provider: Provider = { name: 'first', channel: 'email', timeoutMs: 1_000, send: async () => [accepted] }
+    const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
+    await pool.refresh()
+    await s.store.providerPauses.set('first', s.clock.now() + 60_000, s.clock.now())
+    await eventually(
+      async () => {
+        await pool.reportResults(provider, [result])
+        return pool.isPaused(provider)
+      },
+      (isPaused) => isPaused,
+    )
+  })
 
 test('a pause that a provider asked for does not end with a shorter one', async (t) => {
   const s = await setup({ work: false })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startWebPush } from '@gatehouse/fakes'
+import type { Provider } from '@gatehouse/providers'
 import { ProviderPool } from '../../src/deliver/providers/provider-pool.ts'
 import { buildProvider, createMessage, sendOne } from '../support/providers/providers.ts'
 import { setup } from '../support/setup.ts'
@@ -26,30 +27,42 @@ async function findClosedPort(): Promise<number> {
   return port
 }
 
-/** Web Push with a push service, and how a breaker takes calls with subscriptions. */
+/** Web Push with a push service, and how the processes of a fleet take calls with subscriptions. */
 async function setupPush(t: TestContext) {
   const fake = await startWebPush()
   const { publicKey: public_key, privateKey: private_key } = fake
   const keys = { public_key, private_key, subject: 'mailto:ops@example.com' }
-  const provider = buildProvider({ provider: 'web-push', ...keys, hosts: ['127.0.0.1'], allow_private: true })
   const s = await setup({ work: false })
+  const providers: Provider[] = []
   t.after(async () => {
-    await provider.close?.()
+    for (const provider of providers) await provider.close?.()
     await fake.stop()
     await s.close()
   })
-  const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
-  const send = async (address: string) => {
-    const target = { id: 'browser', address, service: 'web' }
-    const result = await sendOne(provider, createMessage({ channel: 'push', target }))
-    await pool.reportResults(provider, [result])
-    return result
+  /** A process that was just started: no server has accepted a push of its own. */
+  const startProcess = () => {
+    const provider = buildProvider({ provider: 'web-push', ...keys, hosts: ['127.0.0.1'], allow_private: true })
+    providers.push(provider)
+    const pool = new ProviderPool([provider], s.store.providerHealth, breaker, s.clock)
+    const send = async (address: string) => {
+      const result = await sendOne(provider, createMessage({ channel: 'push', target: browserAt(address) }))
+      await pool.reportResults(provider, [result])
+      return result
+    }
+    /** Sends as the probe of a breaker that is half open. */
+    const probe = async (address: string) => {
+      assert.partialDeepStrictEqual(await pool.probe(browserAt(address), {}), { kind: 'provider', isProbe: true })
+      return send(address)
+    }
+    return { provider, pool, send, probe }
   }
   const subscription = fake.subscribe()
   const forge = (port: number) =>
     JSON.stringify({ ...JSON.parse(subscription), endpoint: `http://127.0.0.1:${port}/push/a` })
-  return { fake, provider, pool, send, subscription, forge }
+  return { s, fake, startProcess, ...startProcess(), subscription, forge }
 }
+
+const browserAt = (address: string) => ({ id: 'browser', address, service: 'web' })
 
 test('subscriptions at servers that are no push services do not open the breaker of all', async (t) => {
   const { provider, pool, send, subscription, forge } = await setupPush(t)
@@ -71,4 +84,38 @@ test('a push service that accepted a push and then fails opens the breaker', asy
   await fake.stop()
   for (let calls = 0; calls < breaker.minCalls; calls++) assert.equal((await send(subscription)).kind, 'transient')
   assert.equal(pool.isPaused(provider), true)
+})
+
+test('pushes that fail where none was accepted before do not hide that a push service fails', async (t) => {
+  const { fake, provider, pool, send, subscription, forge } = await setupPush(t)
+  assert.equal((await send(subscription)).kind, 'accepted')
+  const closed = forge(await findClosedPort())
+  for (let calls = 0; calls < 2 * breaker.minCalls; calls++) await send(closed)
+  await fake.stop()
+  for (let calls = 0; calls < breaker.minCalls; calls++) await send(subscription)
+  assert.equal(pool.isPaused(provider), true)
+})
+
+test('a probe that fails where no push was accepted closes no breaker, an accepted push does', async (t) => {
+  const { s, fake, send, startProcess, subscription, forge } = await setupPush(t)
+  assert.equal((await send(subscription)).kind, 'accepted')
+  fake.answerNext('drop', breaker.minCalls + 1)
+  for (let calls = 0; calls < breaker.minCalls; calls++) assert.equal((await send(subscription)).kind, 'ambiguous')
+  const { pool, provider, probe } = startProcess()
+  await pool.refresh()
+  const openings = async () => (await s.database.query('SELECT openings FROM notify.provider_health')).rows
+  for (const [address, kind] of [
+    [forge(await findClosedPort()), 'rate_limited'],
+    [forge(await startMute(t)), 'ambiguous'],
+    [subscription, 'ambiguous'],
+  ] as const) {
+    s.clock.advance(provider.timeoutMs)
+    assert.equal((await probe(address)).kind, kind)
+    assert.equal(pool.isPaused(provider), true, kind)
+    assert.deepEqual(await openings(), [{ openings: 1 }])
+  }
+  s.clock.advance(provider.timeoutMs)
+  assert.equal((await probe(subscription)).kind, 'accepted')
+  assert.equal(pool.isPaused(provider), false)
+  assert.deepEqual(await openings(), [{ openings: 0 }])
 })

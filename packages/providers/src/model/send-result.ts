@@ -17,6 +17,8 @@ export interface RateLimited {
   readonly retryAfterMs?: number
   /** The limit is that of the account: send nothing to this provider until it ends. Otherwise it is that of the recipient. */
   readonly accountWide?: boolean
+  /** The address may name a server that is not the provider's: this says nothing about the provider. */
+  readonly ofAddress?: true
   /** The provider confirmed that no earlier attempt of this message was accepted. */
   readonly noneAccepted?: true
   readonly reason: string

@@ -12,7 +12,8 @@ const unprovenRetryMs = 5_000
 export function resultOfUnproven(result: SendResult): SendResult {
   if (result.kind === 'ambiguous') return { ...result, ofAddress: true }
   if (result.kind !== 'transient') return result
-  return { kind: 'rate_limited', retryAfterMs: result.retryAfterMs ?? unprovenRetryMs, reason: result.reason }
+  const { retryAfterMs = unprovenRetryMs, reason } = result
+  return { kind: 'rate_limited', retryAfterMs, ofAddress: true, reason }
 }
 
 /** Statuses with which push services reject a VAPID key. */

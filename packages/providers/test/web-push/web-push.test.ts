@@ -179,10 +179,10 @@ test('what fails at a server that never accepted a push speaks against neither W
   assert.partialDeepStrictEqual(await sendOne(provider, push(subscription)), { kind: 'ambiguous', ofAddress: true })
   fake.answerNext({ status: 503, retryAfter: 11 })
   const busy = await sendOne(provider, push(subscription))
-  assert.partialDeepStrictEqual(busy, { kind: 'rate_limited', retryAfterMs: 11_000 })
+  assert.partialDeepStrictEqual(busy, { kind: 'rate_limited', retryAfterMs: 11_000, ofAddress: true })
   await fake.stop()
   const absent = await sendOne(provider, push(subscription))
-  assert.partialDeepStrictEqual(absent, { kind: 'rate_limited', retryAfterMs: 5_000 })
+  assert.partialDeepStrictEqual(absent, { kind: 'rate_limited', retryAfterMs: 5_000, ofAddress: true })
   assert.ok(!('accountWide' in absent), 'pushes to others go on')
 })
 

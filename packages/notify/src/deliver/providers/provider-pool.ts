@@ -43,8 +43,8 @@ const defaultPauseMs = 60_000
 /** After so long a provider is called again, whatever pause it asked for. */
 const maxPauseMs = 300_000
 const failureKinds: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
-/** Whether a result speaks against the provider. */
-const isFailure = (result: SendResult) => failureKinds.has(result.kind) && !('ofAddress' in result)
+/** Whether a result says anything about the provider, for or against it. */
+const isOfProvider = (result: SendResult) => !('ofAddress' in result)
 /** Rejected credentials open a breaker at once: they are no matter of statistics. */
 const immediateRules = { minCalls: 1, failureRate: 0 } as const
 
@@ -82,7 +82,7 @@ export class ProviderPool {
    */
   async refresh(): Promise<Capacity> {
     if (this.#declared.length === 0) return { kind: 'all' }
-    if (performance.now() - this.#readAt >= refreshEveryMs) await Promise.all([this.#readBreakers(), this.#readOrder()])
+    if (this.#isOld()) await Promise.all([this.#readBreakers(), this.#readOrder()])
     const now = this.#clock.now()
     const isHealthy = this.#providers.some((provider) => !this.isPaused(provider))
     const since = isHealthy ? undefined : (this.#unhealthySince ?? now)
@@ -137,13 +137,21 @@ export class ProviderPool {
     }))
   }
 
-  /** Counts the results of a call. True when they opened the provider's breaker. */
+  /**
+   * Counts the results of a call. True when they opened the provider's breaker. Those of an address alone count neither
+   * for nor against it: a probe with such a result stands until its time is over, and the next delivery probes.
+   */
   async reportResults(provider: Provider, results: readonly SendResult[]): Promise<boolean> {
     const { name } = provider
     this.#recordPauses(name, results)
-    const failed = results.filter(isFailure).length
+    const counting = results.filter(isOfProvider)
+    if (counting.length === 0) {
+      if (this.#isOld()) await this.#readBreakers()
+      return false
+    }
+    const failed = counting.filter(({ kind }) => failureKinds.has(kind)).length
     const before = this.#counts.get(name) ?? { calls: 0, failures: 0, since: performance.now() }
-    const calls = before.calls + results.length
+    const calls = before.calls + counting.length
     const failures = before.failures + failed
     if (failed === 0 && !this.#open.has(name) && performance.now() - before.since < refreshEveryMs) {
       this.#counts.set(name, { calls, failures, since: before.since })
@@ -158,6 +166,10 @@ export class ProviderPool {
     // While every slot is taken nothing else reads them, and a provider may be paused by another process.
     await this.#readBreakers()
     return isOpened
+  }
+
+  #isOld(): boolean {
+    return performance.now() - this.#readAt >= refreshEveryMs
   }
 
   async #readBreakers(): Promise<void> {

@@ -174,14 +174,15 @@ async function auditDeadLetter(
 
 /**
  * Without its text where that is of a sensitive event type, or one that is not there. A text that no type could be read
- * from is shown, for whoever looks for its fault, unless the name of a sensitive type is in it.
+ * from may be of any that producers send: it is shown, for whoever looks for its fault, only where none is sensitive.
  */
 function withoutSecret(letter: DeadLetter, catalog: Catalog): DeadLetter {
-  const { text, event, ...rest } = letter
+  const { text, ...rest } = letter
   if (text === undefined) return letter
-  const names = () => [...catalog.eventTypes.values()].some((each) => each.sensitive && text.includes(each.event))
-  const isHidden = event === undefined ? names() : isSecret(catalog, event)
-  return isHidden ? { ...rest, ...(event === undefined ? {} : { event }) } : letter
+  const { event: named } = letter
+  const anySensitive = () =>
+    catalog.eventTypes.values().some(({ event, sensitive }) => sensitive && !catalog.isReserved(event))
+  return (named === undefined ? anySensitive() : isSecret(catalog, named)) ? rest : letter
 }
 
 /** Hides what a provider answered, what a template's fault quotes, and an invalid message. */

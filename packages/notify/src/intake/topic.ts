@@ -7,6 +7,7 @@ import { maxEventBytes } from '../request/notify-body.ts'
 import { formatFaults, readRequest } from '../request/read-request.ts'
 import type { DeadLetters, InvalidMessage } from '../store/store.ts'
 import type { Accept } from './accept.ts'
+import { describeJsonFault } from './json-fault.ts'
 
 /** What reading the topic needs. */
 export interface TopicIntakeOptions {
@@ -132,7 +133,7 @@ function requestOf({ text, key }: TopicMessage): Read {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { reason: `it is not JSON: ${(error as Error).message}` }
+    return { reason: `it is not JSON: ${describeJsonFault(text, error)}` }
   }
   const request = readRequest(value)
   if (!('event' in request)) return { reason: `it is no notify request: ${formatFaults(request)}`, ...subjectOf(value) }

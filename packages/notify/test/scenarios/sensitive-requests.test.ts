@@ -85,3 +85,31 @@ test('the dead letter of a message of a sensitive or unknown type has no text an
   )
   assert.equal(body.messages[0].body, 'Order hush left.')
 })
+
+test('a message whose event type cannot be read is shown to nobody where one is sensitive', async (t) => {
+  const { topic, deliver } = createManualTopic()
+  const s = await setupSensitive({ topic })
+  t.after(s.close)
+  const sensitive = requestOf('password.reset')
+  const unreadable = {
+    'its fault is in the data': JSON.stringify(sensitive).replace('"hush"', 'hush'),
+    'the name was cut off': JSON.stringify({
+      data: { ...sensitive.data, note: 'x'.repeat(70_000) },
+      event: 'password.reset',
+    }),
+    'the name is escaped': JSON.stringify(sensitive).replace('password', String.raw`\u0070assword`).slice(0, -1),
+    'there is no name': JSON.stringify({ ...sensitive, event: undefined }),
+  }
+  for (const [place, text] of Object.values(unreadable).entries()) await deliver(place + 1, text)
+  const list = await s.call('GET', '/v1/dead-letters', undefined, seesAll)
+  const summary = await s.call('GET', '/v1/dead-letters/summary?group_by=fingerprint', undefined, seesAll)
+  assert.equal(list.body.items.length, Object.keys(unreadable).length)
+  const [letters, groups] = [JSON.stringify(list.body), JSON.stringify(summary.body)]
+  assert.doesNotMatch(letters + groups, /hush/)
+  assert.match(letters, /not JSON: Unexpected character in JSON at position 63 \(line 1 column 64\)/)
+  for (const [index, what] of Object.keys(unreadable).toReversed().entries()) {
+    const { body } = await s.call('GET', `/v1/dead-letters/${list.body.items[index].id}`, undefined, seesAll)
+    assert.equal(body.event, undefined, what)
+    assert.equal(body.text, undefined, what)
+  }
+})

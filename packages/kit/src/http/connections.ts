@@ -65,8 +65,13 @@ class Connections {
   }
 
   add(socket: Socket): void {
-    this.#open.set(socket, { unanswered: new Set(), isEnded: false, flushedBytes: undefined, stillSweeps: 0 })
-    socket.once('close', () => this.#open.delete(socket))
+    const unanswered = new Set<ServerResponse>()
+    this.#open.set(socket, { unanswered, isEnded: false, flushedBytes: undefined, stillSweeps: 0 })
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      // Node does so itself, except on a connection that a CONNECT or an upgrade has taken from it.
+      for (const response of unanswered) response.destroy()
+    })
   }
 
   /** Whether a request is to be served. Those in the same packet behind one too many come after the connection's end. */

@@ -107,6 +107,15 @@ test('an upgrade after sixteen unanswered requests is served', async (context) =
   socket.destroy()
 })
 
+test('a CONNECT, which ends its connection, closes the responses that are queued there', async (context) => {
+  const { http, open } = await setup(context)
+  const closed: Promise<unknown>[] = []
+  http.server.on('request', (_request, response) => closed.push(once(response, 'close')))
+  open(`${get('/waits', 3)}CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n`)
+  await until(() => closed.length === 3)
+  await Promise.all(closed)
+})
+
 test('a client that reads nothing for 30 seconds is cut off', async (context) => {
   context.mock.timers.enable({ apis: ['setInterval'] })
   const { accept } = await setup(context)

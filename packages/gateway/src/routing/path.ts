@@ -18,13 +18,16 @@ export function isAmbiguousPath(path: string): boolean {
   return !path.startsWith('/') || ambiguityIn(path) !== undefined
 }
 
+/** Before others, and with parameters too (`/;x/`): servers that drop these merge the two slashes. */
+const emptySegment = /\/(?:(?:;|%3b)[^/]*)?\//i
+
 function ambiguityIn(path: string): string | undefined {
   if (!/[\\%;.]|\/\//.test(path)) return undefined
   const fault =
     (/\\|%5c/i.test(path) && 'a backslash') ||
     (/%2f/i.test(path) && 'an encoded slash') ||
     (/%25(?:2e|2f|3b|5c)/i.test(path) && 'a doubly encoded path') ||
-    (path.includes('//') && 'an empty segment') ||
+    (emptySegment.test(path) && 'an empty segment') ||
     (path.split('/').some(isDotSegment) && 'a dot segment')
   return fault || undefined
 }

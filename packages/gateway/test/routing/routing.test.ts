@@ -47,6 +47,7 @@ test('an earlier rule with a parameter precedes a later one with a literal path'
     '/orders/admin;v=1/x',
     '/orders/x/../admin/x',
     '/orders//admin/x',
+    '/orders/;/admin/x',
     'http://gateway.example/orders/1',
   ])
     assert.deepEqual(statuses(await sendRaw(url, rawRequest(target, []))), [400], target)

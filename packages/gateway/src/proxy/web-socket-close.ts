@@ -60,7 +60,7 @@ export class WebSocketCloser extends Transform {
   #close: { readonly code: CloseCode; readonly reason: string } | undefined
   #ended = false
 
-  /** Closes after the current frame. */
+  /** Closes after the current frame; does nothing once the upstream has ended. */
   closeWith(code: CloseCode, reason: string): void {
     this.#close ??= { code, reason }
     if (this.#cursor.isBetweenFrames) this.#end(this.#close)
@@ -75,6 +75,11 @@ export class WebSocketCloser extends Transform {
       this.#end(this.#close)
     }
     if (!this.#ended) this.push(chunk)
+    done()
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#ended = true
     done()
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { RevocationList } from '@gatehouse/bearer'
 import type { UpstreamDeclaration } from '../../src/config/upstream-declaration.ts'
 import { WebSocketCloser } from '../../src/proxy/web-socket-close.ts'
@@ -53,6 +54,16 @@ test('a close between frames is sent at once', async () => {
   const received: Buffer[] = []
   for await (const chunk of stream) received.push(chunk as Buffer)
   assert.deepEqual(Buffer.concat(received), Buffer.concat([frame('hello'), closeFrame('bye')]))
+})
+
+test('a close after the end of what the server sends adds nothing to it, though it is unread', async () => {
+  const stream = new WebSocketCloser()
+  stream.end(frame('hello'))
+  await setImmediate()
+  stream.closeWith(1008, 'bye')
+  const received: Buffer[] = []
+  for await (const chunk of stream) received.push(chunk as Buffer)
+  assert.deepEqual(Buffer.concat(received), frame('hello'))
 })
 
 /** A WebSocket through the gateway, opened with a token that lasts 15 minutes; `look` is what the gateway does every 5 s. */

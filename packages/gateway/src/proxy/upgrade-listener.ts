@@ -28,9 +28,12 @@ export function listenForUpgrades(http: Http, upgrades: WeakMap<IncomingMessage,
     open.set(socket, undefined)
     socket.once('close', () => open.delete(socket))
     socket.on('error', () => socket.destroy())
-    const response = new ServerResponse(raw)
-    response.shouldKeepAlive = false
-    response.assignSocket(socket as never)
+    const response = assignResponse(raw, socket)
+    if (response === undefined) {
+      http.log.info({ ip: raw.socket.remoteAddress ?? 'unknown' }, 'refused: an upgrade behind an unanswered request')
+      socket.destroy()
+      return
+    }
     response.once('finish', () => socket.end())
     socket.once('finish', () => {
       const isJoined = open.get(socket) !== undefined
@@ -39,6 +42,21 @@ export function listenForUpgrades(http: Http, upgrades: WeakMap<IncomingMessage,
     upgrades.set(raw, { socket, head, onJoined: (end) => void (open.has(socket) && open.set(socket, end)) })
     http.routing(raw, response)
   })
+}
+
+/**
+ * The response of an upgrade; undefined behind an unanswered request. Node has let go of the connection already, and of an
+ * upgrade that is ignored it loses what follows: neither leaves a connection that could be used further.
+ */
+function assignResponse(raw: IncomingMessage, socket: Duplex): ServerResponse | undefined {
+  const response = new ServerResponse(raw)
+  response.shouldKeepAlive = false
+  try {
+    response.assignSocket(socket as never)
+    return response
+  } catch {
+    return undefined
+  }
 }
 
 /** Closes a connection that is answered: the server's own timeouts no longer apply to it. */

@@ -18,8 +18,8 @@ export interface ForwardRequest {
   /** Called when the upstream's response begins. What it throws is answered instead. */
   readonly onResponse?: (start: ResponseStart) => void
   /**
-   * Called when the body of the request begins to be sent, with how to end it by a problem. Returns a function to call
-   * when the upload is over.
+   * Called when a body that is not all there yet begins to be sent, with how to end it by a problem. Returns a function to
+   * call when the upload is over.
    */
   readonly onUpload?: (end: (problem: Problem) => void) => () => void
 }
@@ -177,8 +177,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     this.#leaveQueue()
-    if (this.#isAbandoned) controller.abort(new Error('nobody waits for it any more'))
-    if (this.#request.response.destroyed) this.#onClose()
+    // The server itself may have answered it meanwhile, as it does where a body comes too slowly.
+    if (this.#isAbandoned || this.#request.response.destroyed)
+      controller.abort(new Error('nobody waits for it any more'))
     else {
       this.#sendBody()
       this.#watchUpload()
@@ -187,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #watchUpload(): void {
     const { raw, onUpload } = this.#request
-    if (onUpload === undefined || !hasBody(raw)) return
+    if (onUpload === undefined || this.#body === undefined) return
     this.#endUpload = onUpload((problem) => this.#refuse(problem))
     raw.once('end', this.#endUpload)
   }

@@ -2,16 +2,22 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
-/** A gateway before an upstream of four connections, which streams at `/live` and otherwise answers what was uploaded. */
+/**
+ * A gateway before an upstream of four connections, which streams at `/live`, answers at `/slow` when it is told to, and
+ * otherwise answers what was uploaded.
+ */
 async function limited(context: TestContext) {
   const begun: IncomingMessage[] = []
+  const slow: ServerResponse[] = []
   let noticed = () => {}
   const upstream = await startUpstream(context, async (req, res) => {
     begun.push(req)
     noticed()
     if (req.url?.startsWith('/live')) return stream(res)
+    if (req.url?.startsWith('/slow')) return slow.push(res)
     let length = 0
     try {
       for await (const chunk of req) length += (chunk as Buffer).length
@@ -25,10 +31,15 @@ async function limited(context: TestContext) {
       { path: '/live', upstream: 'app' },
       { path: '/log', upstream: 'app' },
       { path: '/upload', upstream: 'app' },
+      { path: '/slow', upstream: 'app' },
     ],
     upstreams: { app: { url: upstream.url, connections: 4 } },
     policies: { anonymous: { rpm: 100_000 } },
     planOf: async () => ({ plan: 'unlimited' }),
+  })
+  // As a check that waits for another server, during which the rest of a small body arrives.
+  made.http.addHook('preHandler', async ({ raw }) => {
+    while (raw.url === '/slow' && !raw.complete) await setImmediate()
   })
   const url = await listen(context, made)
   const open: ClientRequest[] = []
@@ -53,7 +64,7 @@ async function limited(context: TestContext) {
     await reached
     return one
   }
-  return { ...made, url, begun, send, upload }
+  return { ...made, url, begun, slow, send, upload }
 }
 
 function stream(res: ServerResponse): void {
@@ -98,4 +109,15 @@ test('uploads count after five seconds; one too many is answered 429 and frees i
   context.mock.timers.tick(5_000)
   later.sent.end('end')
   assert.equal((await later.answered).statusCode, 200, 'the share is given back')
+})
+
+test('a request whose body was all there at once holds no share while it waits for its answer', async (context) => {
+  const { slow, send, bearer } = await limited(context)
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const waiting = [send('/slow', bearer(), 'POST'), send('/slow', bearer(), 'POST'), send('/slow', bearer(), 'POST')]
+  for (const { sent } of waiting) sent.end('quick')
+  while (slow.length < waiting.length) await setImmediate()
+  context.mock.timers.tick(5_000)
+  for (const response of slow) response.end()
+  for (const { answered } of waiting) assert.equal((await answered).statusCode, 200)
 })

@@ -61,3 +61,18 @@ test('requests that the upstream fails before they begin wait no longer', async 
   assert.deepEqual([gone.queue.length, queue.length], [0, 0])
   holder.catch(() => {})
 })
+
+test('a request that was answered while it waited gives its connection back at once', async (context) => {
+  const { url, server, release, holder } = await withBusyUpstream(context)
+  const answered = Promise.withResolvers<void>()
+  // As the server does where a body comes too slowly.
+  server.on('request', ({ method }, response) => {
+    if (method === 'POST') response.once('close', answered.resolve).writeHead(408, { connection: 'close' }).end()
+  })
+  const slow = request(url, { method: 'POST', agent: false }).on('error', () => {})
+  slow.write('begun')
+  await answered.promise
+  release()
+  assert.equal(await holder, 'begun')
+  assert.equal((await fetch(`${url}/after`, { signal: AbortSignal.timeout(5_000) })).status, 200)
+})

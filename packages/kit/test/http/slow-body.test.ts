@@ -26,12 +26,12 @@ async function setup(context: TestContext, options: Partial<HttpOptions>) {
   return { http, open, url, answer: () => answering.resolve() }
 }
 
-/** Sends a byte again and again, as long as the connection lasts. */
+/** Sends a byte again and again, until the answer begins: what is sent behind that may end the connection unread. */
 function trickle(socket: Socket, everyMs: number): void {
   const timer = setInterval(() => socket.write(' '), everyMs)
   socket.on('error', () => {})
   socket.once('close', () => clearInterval(timer))
-  socket.once('end', () => clearInterval(timer))
+  socket.once('readable', () => clearInterval(timer))
 }
 
 test('a body that trickles is answered with 408 and its connection ends', async (context) => {

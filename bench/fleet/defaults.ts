@@ -29,6 +29,6 @@ export function designFleet(costs: Costs, engine: Engine = 'plain', seed = 1): F
       maxLeased: 2_000,
       reportAfterMs: 2_000,
     },
-    leases: { rangeMs: 10_000, renewMs: 2_000, deliveryMs: 60_000, redeliverMs: 30_000 },
+    leases: { rangeMs: 15_000, renewMs: 5_000, deliveryMs: 60_000, redeliverMs: 30_000 },
   }
 }

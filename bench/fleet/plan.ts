@@ -9,7 +9,7 @@ export const plannedBatch = 50
 
 const coresPerNode = 12
 const coresPerStreamNode = 4
-const connectionsPerProcess = 11
+const connectionsPerProcess = 12
 
 /** What so many notifications a second take. */
 export interface Plan {

@@ -1,4 +1,4 @@
-import { signingAlgorithms } from '@gatehouse/identity'
+import { type Management, signingAlgorithms } from '@gatehouse/identity'
 import { StartError } from '@gatehouse/kit'
 import { type Commands, maxListed } from './command.ts'
 import { first, names, overlap, text } from './typed.ts'
@@ -38,12 +38,15 @@ export const keyCommands: Commands = {
   },
   'keys rotate': {
     usage: '[--alg ES256|RS256|PS256|EdDSA] [--compromised]',
-    summary: 'sign with a new key within a minute; with --compromised at once, and reject the old key',
+    summary:
+      'sign with new keys within a minute, of all algorithms or of one; with --compromised at once, and reject the old',
     run: async (management, { options }) => {
-      const name = options.alg ?? 'ES256'
+      const compromised = options.compromised === true
+      const { alg: name } = options
+      if (name === undefined) return rotateAll(management, compromised)
       const alg = signingAlgorithms.find((one) => one === name)
       if (alg === undefined) throw new StartError(`--alg must be one of ${signingAlgorithms.join(', ')}, not ${name}`)
-      return { alg, kid: await management.rotateSigningKey(alg, options.compromised === true) }
+      return rotate(management, alg, compromised)
     },
   },
   'keys reseal': {
@@ -56,4 +59,16 @@ export const keyCommands: Commands = {
     summary: 'send every user to the notification service again',
     run: async (management) => ({ users: await management.resyncRecipients() }),
   },
+}
+
+async function rotate(management: Management, alg: (typeof signingAlgorithms)[number], compromised: boolean) {
+  return { alg, kid: await management.rotateSigningKey(alg, compromised) }
+}
+
+/** Rotates the keys of every algorithm that has one: whoever got at one of them mostly got at all. */
+async function rotateAll(management: Management, compromised: boolean) {
+  const used = new Set<string>(management.listSigningKeys().map(({ alg }) => alg))
+  const made: Awaited<ReturnType<typeof rotate>>[] = []
+  for (const alg of signingAlgorithms) if (used.has(alg)) made.push(await rotate(management, alg, compromised))
+  return made
 }

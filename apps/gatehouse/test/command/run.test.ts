@@ -216,10 +216,33 @@ test('the providers of a user are listed and removed, and a connection is switch
 })
 
 test('signing keys are listed, the one that was just made among them, and no private part', async () => {
-  const { kid } = await gatehouse('keys', 'rotate')
+  const { alg, kid } = await gatehouse('keys', 'rotate', '--alg', 'ES256')
+  assert.equal(alg, 'ES256')
   const keys = await gatehouse('keys', 'list')
   assert.ok(keys.some((key: { kid: string }) => key.kid === kid))
   assert.doesNotMatch(JSON.stringify(keys), /sealed|"d"/)
+})
+
+interface ListedKey {
+  readonly alg: string
+  readonly kid: string
+  readonly state: string
+}
+
+test('without --alg the keys of all algorithms are rotated', async () => {
+  const made: ListedKey[] = await gatehouse('keys', 'rotate')
+  assert.deepEqual(made.map(({ alg }) => alg).toSorted(), ['ES256', 'RS256'])
+  const next = (await gatehouse('keys', 'list')).filter(({ state }: ListedKey) => state === 'next')
+  for (const { alg, kid } of made) assert.ok(next.some((key: ListedKey) => key.alg === alg && key.kid === kid))
+})
+
+test('without --alg no compromised key of any algorithm is left', async () => {
+  await gatehouse('keys', 'rotate', '--alg', 'PS256')
+  const made: ListedKey[] = await gatehouse('keys', 'rotate', '--compromised')
+  assert.deepEqual(made.map(({ alg }) => alg).toSorted(), ['ES256', 'PS256', 'RS256'])
+  const left: ListedKey[] = await gatehouse('keys', 'list')
+  assert.deepEqual(left.map(({ kid }) => kid).toSorted(), made.map(({ kid }) => kid).toSorted())
+  assert.ok(left.every(({ state }) => state === 'active'))
 })
 
 test('the first owner is made on the command line, and the last one stays', async () => {

@@ -33,7 +33,7 @@ export interface Identity {
   resolveApiKey(key: string): Promise<ResolvedApiKey | undefined>
   /** Introspects an access token (RFC 7662), for checks in this process. */
   introspect(token: string): Promise<Introspected>
-  /** What was revoked after the cursor. */
+  /** What was revoked after the cursor. @throws Problem 410 for a cursor ahead of the feed */
   revocations(after: string | undefined): Promise<RevocationPage>
   /** Records a change that another service of this process is about to make. */
   readonly recordChange: RecordChange

@@ -202,6 +202,28 @@ test('a cursor that the feed no longer knows restarts the read', async (t) => {
   )
 })
 
+test('a feed that went back is read from its beginning, and what was read before is kept', async () => {
+  const feed: object[] = [{ grant: 'g1' }, { grant: 'g2' }]
+  const { revocations, subjectOf, token } = await setupFeed({
+    read: async (after) => {
+      const from = Number(after ?? 0)
+      return from > feed.length ? undefined : { revocations: feed.slice(from), next: `${feed.length}` }
+    },
+  })
+  const [lost, revokedAfter] = [
+    `Bearer ${await token({ grant_id: 'g2' })}`,
+    `Bearer ${await token({ grant_id: 'g3' })}`,
+  ]
+  await revocations.poll()
+  feed.pop()
+  await revocations.poll()
+  assert.equal(await subjectOf(revokedAfter), 'alice')
+  feed.push({ grant: 'g3' })
+  await revocations.poll()
+  await assert.rejects(subjectOf(lost), revoked)
+  await assert.rejects(subjectOf(revokedAfter), revoked)
+})
+
 test('a service token that the feed refuses is discarded', async (t) => {
   const { discarded, read } = await setupHttp(t, () => ({ status: 401 }))
   await assert.rejects(read(undefined), /answered 401/)

@@ -15,7 +15,7 @@ export interface RevocationPage {
 /**
  * Reads what was revoked after the cursor, in the order of commits. Entries are kept for the longest lifetime of an
  * access token.
- * @throws Problem 400 for an invalid cursor
+ * @throws Problem 400 for an invalid cursor, 410 for one ahead of the feed: entries up to it would never be read
  */
 export async function readRevocations(
   { store, clock }: Pick<ServerContext, 'store' | 'clock'>,
@@ -24,5 +24,9 @@ export async function readRevocations(
   const cursor = after === undefined || after === '' ? '0' : after
   if (!/^\d{1,15}$/.test(cursor)) throw new Problem(400, 'after must be a cursor returned by this feed.')
   const page = await store.revocations.listAfter(Number(cursor), maxRevocations, clock.now())
+  if (Number(cursor) > page.last) {
+    const why = 'it is of another database, or of a later state of this one'
+    throw new Problem(410, `The cursor ${cursor} is ahead of the feed, which is at ${page.last}: ${why}.`)
+  }
   return { revocations: page.revocations, next: String(page.next) }
 }

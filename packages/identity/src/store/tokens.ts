@@ -35,9 +35,19 @@ export type Revocation =
   | { readonly client: string; readonly before: number }
   | { readonly key: string }
 
+/** A part of the revocation feed. */
+export interface ListedRevocations {
+  readonly revocations: Revocation[]
+  /** The position behind which the next part begins. */
+  readonly next: number
+  /** The newest position that was ever given, that of a removed entry too: the next entry comes behind it. */
+  readonly last: number
+}
+
 /** The revocation feed. */
 export interface Revocations {
-  listAfter(position: number, limit: number, now: number): Promise<{ revocations: Revocation[]; next: number }>
+  /** The entries behind a position that have not expired. */
+  listAfter(position: number, limit: number, now: number): Promise<ListedRevocations>
   add(revocation: Revocation, end: RevocationTimes): Promise<void>
   /** Whether a token of this grant, subject and client, issued then (Unix seconds), is revoked. */
   isRevoked(token: { grantId: string; subject: string; clientId: string; issuedAt: number }): Promise<boolean>

@@ -305,6 +305,10 @@ test('the revocation feed is read by cursor and requires its scope', async () =>
   const rest = await call('GET', `/revocations?after=${first.body.next}`, undefined, bearer)
   assert.deepEqual(rest.body, { revocations: [], next: first.body.next })
   assert.equal((await call('GET', '/revocations?after=x', undefined, bearer)).status, 400)
+  const ahead = await call('GET', `/revocations?after=${Number(first.body.next) + 1}`, undefined, bearer)
+  assert.equal(ahead.status, 410)
+  assert.match(String(ahead.body.detail), /ahead of the feed/)
+  assert.equal((await call('GET', '/revocations?after=0', undefined, bearer)).status, 200)
   assert.equal((await call('GET', '/revocations')).status, 403)
 })
 

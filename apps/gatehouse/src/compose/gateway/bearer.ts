@@ -15,7 +15,7 @@ import {
 } from '@gatehouse/bearer'
 import { observeBearer } from '@gatehouse/gateway'
 import type { Identity } from '@gatehouse/identity'
-import { type Clock, type Log, type Registry, StartError } from '@gatehouse/kit'
+import { type Clock, type Log, Problem, type Registry, StartError } from '@gatehouse/kit'
 import { type Settings, trustOf } from '../../config/config.ts'
 import { boundToIssuer } from '../identity/issuer-scopes.ts'
 
@@ -109,8 +109,17 @@ interface FeedParts extends Pick<BearerParts, 'issuer' | 'token'> {
 
 /** Where revocations are read: in this process, or with a service token where identity runs. */
 function revocationReader({ identityUrl, issuer, token }: FeedParts): ReadRevocations | undefined {
-  if (issuer) return async (after) => issuer()?.revocations(after)
+  if (issuer) return (after) => readHere(issuer(), after)
   return token && createRevocationsReader({ url: `${identityUrl}/revocations`, token, allowInsecureHttp: true })
+}
+
+async function readHere(issuer: Identity | undefined, after: string | undefined) {
+  try {
+    return await issuer?.revocations(after)
+  } catch (error) {
+    if (error instanceof Problem && error.status === 410) return undefined
+    throw error
+  }
 }
 
 /** Where opaque tokens are asked about: in this process, or as the service client where identity runs. */

@@ -1,15 +1,23 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
-import type { Revocation, Revocations } from '../../store/index.ts'
+import type { ListedRevocations, Revocation, Revocations } from '../../store/index.ts'
 
 interface RevocationRow {
-  readonly position: number
+  readonly last: number
+  /** Null in the only row where there is no entry. */
+  readonly position: number | null
   readonly grant_id: string | null
   readonly subject: string | null
   readonly client_id: string | null
   readonly before: number | null
   readonly key_id: string | null
 }
+
+const listed = `SELECT newest.last, r.position, r.grant_id, r.subject, r.client_id, r.before, r.key_id
+  FROM (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS last FROM identity.revocation_position_seq) newest
+  LEFT JOIN LATERAL (SELECT * FROM identity.revocation
+    WHERE position > $1 AND expires_at > $3 ORDER BY position LIMIT $2) r ON true
+  ORDER BY r.position`
 
 /** The revocation feed in `identity.revocation`. */
 export class PostgresRevocations implements Revocations {
@@ -19,15 +27,18 @@ export class PostgresRevocations implements Revocations {
     this.#database = database
   }
 
-  async listAfter(position: number, limit: number, now: number): Promise<{ revocations: Revocation[]; next: number }> {
-    const text = `SELECT position, grant_id, subject, client_id, before, key_id FROM identity.revocation
-      WHERE position > $1 AND expires_at > $3 ORDER BY position LIMIT $2`
+  async listAfter(position: number, limit: number, now: number): Promise<ListedRevocations> {
     const { rows } = await this.#database.query<RevocationRow>({
       name: 'identity revocations',
-      text,
+      text: listed,
       values: [position, limit, now],
     })
-    return { revocations: rows.map(revocationOf), next: rows.at(-1)?.position ?? position }
+    const entries = rows.filter((row) => row.position !== null)
+    return {
+      revocations: entries.map(revocationOf),
+      next: entries.at(-1)?.position ?? position,
+      last: rows[0]?.last ?? 0,
+    }
   }
 
   add(revocation: Revocation, end: RevocationTimes): Promise<void> {

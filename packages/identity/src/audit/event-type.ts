@@ -17,6 +17,7 @@ export type AuditType =
   | 'consent_withdrawn'
   | 'code_replayed'
   | 'refresh_reused'
+  | 'refresh_ahead'
   | 'grant_revoked'
   | 'session_ended'
   | 'api_key_ended'

@@ -73,6 +73,8 @@ export interface RefreshFamilies {
   find(grantId: string): Promise<FamilyWithGrant | undefined>
   /** Uses a token in one atomic step, which sees every earlier revocation. */
   rotate(rotation: Rotation): Promise<RotationResult>
+  /** Ends the family while it is older than the generation; answers whether this call did. Its grant goes on. */
+  endOlder(grantId: string, generation: number): Promise<boolean>
 }
 
 /** A request of a device (RFC 8628). Times are Unix milliseconds. */

@@ -32,11 +32,13 @@ export function refreshGrant(context: TokenEndpointContext): Grant {
     async rejectPermanently(request) {
       const presented = await findPresentedToken(context, request)
       const { family } = presented.found
+      if (isAhead(presented)) return rejectAhead(context, request, presented)
       if (isReuse(context, presented)) return rejectReuse(context, request, presented, family.generation)
     },
     async issue(request) {
       const presented = await findPresentedToken(context, request)
       const { found } = presented
+      if (isAhead(presented)) return rejectAhead(context, request, presented)
       requireFactor(context, request.client, found)
       const terms = await resolveRefreshAccess(context, request, found)
       const refreshToken = await rotate(context, request, presented)
@@ -115,6 +117,32 @@ function isReuse(context: TokenEndpointContext, { token, found: { family } }: Pr
   if (token.hash === family.currentHash) return false
   const repeat = token.hash === family.previousHash && family.successorSealed !== undefined
   return !(repeat && family.rotatedAt > graceSince(context))
+}
+
+/**
+ * Whether the token is newer than what the database knows. Only this server issues genuine tokens, and none before its
+ * generation is stored: the database was put back to an earlier state since.
+ */
+function isAhead({ token, found: { family } }: PresentedToken): boolean {
+  return token.generation > family.generation
+}
+
+/**
+ * Ends the family, and not the grant, since no copy of the token needs to exist: nobody but a thief can hold the token
+ * that is the current one again. Its user must sign in again.
+ */
+async function rejectAhead(
+  context: TokenEndpointContext,
+  request: TokenRequest,
+  { token, found }: PresentedToken,
+): Promise<never> {
+  const { grantId, generation } = token
+  if (await context.store.refreshFamilies.endOlder(grantId, generation)) {
+    const details = { grant_id: grantId, generation, current: found.family.generation }
+    const facts = { subject: found.user.id, clientId: request.client.id, details }
+    await audit(context, request.httpRequest, 'refresh_ahead', facts)
+  }
+  throw invalidToken()
 }
 
 /** Revokes the grant, because a copy of the token exists. */

@@ -39,6 +39,7 @@ function racing(store: IdentityStore): IdentityStore {
     refreshFamilies: {
       find: (grantId) => read(refreshFamilies.find(grantId)),
       rotate: (rotation) => refreshFamilies.rotate(rotation),
+      endOlder: (grantId, generation) => refreshFamilies.endOlder(grantId, generation),
     },
   }
 }

@@ -76,6 +76,24 @@ test('a reused refresh token ends its family even over the limit', async () => {
   assert.equal((await running.database.query(reused)).rowCount, 1)
 })
 
+test('a refresh token newer than a restored database is rejected even over the limit', async () => {
+  const first = (await getTokens(running)).refresh_token
+  const { rows } = await running.database.query<{ grant_id: string; current_hash: string }>(
+    'SELECT grant_id, current_hash FROM identity.refresh_family ORDER BY rotated_at DESC, grant_id DESC LIMIT 1',
+  )
+  const { grant_id, current_hash } = rows[0] ?? assert.fail('there is no family')
+  const second = (await refresh(first)).body.refresh_token
+  await running.database.query(
+    `UPDATE identity.refresh_family SET generation = generation - 1, current_hash = $2, previous_hash = NULL
+      WHERE grant_id = $1`,
+    [grant_id, current_hash],
+  )
+  flooded = true
+  assert.deepEqual(resultOf(await refresh(second)), invalid)
+  const ahead = `SELECT 1 FROM identity.audit_event WHERE type = 'refresh_ahead'`
+  assert.equal((await running.database.query(ahead)).rowCount, 1)
+})
+
 test('a device over its limit gets its final errors, and slow_down otherwise', async () => {
   const begin = async () => {
     const { body } = await running.post('/device_authorization', { client_id: 'tv', scope: 'openid' })

@@ -54,6 +54,57 @@ test('a forged refresh token ends nothing', async () => {
   assert.equal((await refresh(refresh_token)).status, 200)
 })
 
+/** Answers how to put the families of all grants back to what they are now, as the restore of a backup does. */
+async function backUpFamilies(): Promise<() => Promise<void>> {
+  await running.database.query('DROP TABLE IF EXISTS family_backup')
+  await running.database.query('CREATE TABLE family_backup AS SELECT * FROM identity.refresh_family')
+  return async () => {
+    await running.database.query('DELETE FROM identity.refresh_family')
+    await running.database.query(
+      `INSERT INTO identity.refresh_family (grant_id, generation, current_hash, previous_hash, successor_sealed,
+         rotated_at, expires_at)
+       SELECT grant_id, generation, current_hash, previous_hash, successor_sealed, rotated_at, expires_at
+         FROM family_backup`,
+    )
+  }
+}
+
+const eventsOf = async (type: string) => {
+  const text = 'SELECT details FROM identity.audit_event WHERE type = $1 ORDER BY at DESC'
+  return (await running.database.query<{ details: object }>(text, [type])).rows.map(({ details }) => details)
+}
+
+test('a refresh token newer than a restored database is rejected, and is no reuse', async () => {
+  const { refresh_token: first } = await getTokens(running)
+  const second = (await refresh(first)).body.refresh_token
+  const restore = await backUpFamilies()
+  const { refresh_token: third, access_token } = (await refresh(second)).body
+  running.clock.advance(60_000)
+  await restore()
+  const reuses = (await eventsOf('refresh_reused')).length
+  for (let turn = 0; turn < 2; turn++) assert.equal((await refresh(third)).body.error, 'invalid_grant')
+  assert.equal((await eventsOf('refresh_reused')).length, reuses)
+  const [event, ...others] = (await eventsOf('refresh_ahead')) as { grant_id: string; generation: number }[]
+  assert.deepEqual([event, others], [{ grant_id: event?.grant_id, generation: 3, current: 2 }, []])
+  const authorization = `Bearer ${access_token}`
+  assert.equal((await running.http.inject({ url: '/userinfo', headers: { authorization } })).statusCode, 200)
+  assert.equal((await refresh(second)).body.error, 'invalid_grant', 'only a copy of it is left')
+})
+
+test('after a restore the use of an older refresh token still ends its family', async () => {
+  const { refresh_token: first } = await getTokens(running)
+  const second = (await refresh(first)).body.refresh_token
+  const restore = await backUpFamilies()
+  const third = (await refresh(second)).body.refresh_token
+  running.clock.advance(60_000)
+  await restore()
+  const other = (await refresh(second)).body.refresh_token
+  running.clock.advance(60_000)
+  assert.equal((await refresh(third)).body.error, 'invalid_grant', 'another of its generation is the current one')
+  assert.equal((await refresh(other)).body.error, 'invalid_grant', 'the family has ended')
+  assert.equal((await eventsOf('refresh_reused')).length > 0, true)
+})
+
 test('a refresh needs the client’s own authentication', async () => {
   const { refresh_token = '' } = await getTokens(running)
   const form = { grant_type: 'refresh_token', refresh_token }

@@ -27,10 +27,12 @@ const batching = { maxBatch: 200, concurrency: 2, maxWaiting: 10_000 }
 
 /** Refresh tokens in `identity.refresh_family`. Concurrent requests are looked up, and rotated, in one statement. */
 export class PostgresRefreshFamilies implements RefreshFamilies {
+  readonly #database: Database
   readonly #finding: Batcher<string, { readonly found: FamilyWithGrant | undefined }>
   readonly #rotating: Batcher<Rotation, RotationResult>
 
   constructor(database: Database) {
+    this.#database = database
     this.#finding = createBatcher(async (grantIds) => {
       const found = await findTogether(database, grantIds)
       return grantIds.map((grantId) => ({ found: found.get(grantId) }))
@@ -44,6 +46,11 @@ export class PostgresRefreshFamilies implements RefreshFamilies {
 
   rotate(rotation: Rotation): Promise<RotationResult> {
     return this.#rotating.add(rotation)
+  }
+
+  async endOlder(grantId: string, generation: number): Promise<boolean> {
+    const text = 'DELETE FROM identity.refresh_family WHERE grant_id = $1 AND generation < $2'
+    return (await this.#database.query(text, [grantId, generation])).rowCount > 0
   }
 }
 

@@ -67,8 +67,8 @@ export async function readNextStep(
   const authorization = signedIn === undefined ? read : await limitToRoles(context, read, signedIn.user, choice)
   const hint =
     authorization.idTokenHint === undefined ? undefined : await readIdTokenHint(context, authorization.idTokenHint)
-  if (authorization.idTokenHint !== undefined && hint === undefined) {
-    throw new OAuthError('invalid_request', 'id_token_hint must be an ID token issued by this server')
+  if (authorization.idTokenHint !== undefined && hint === undefined && authorization.prompts.has('none')) {
+    throw new OAuthError('login_required', 'the key of id_token_hint is not known any more: the user must sign in')
   }
   const next = chooseNextStep({
     request: authorization,

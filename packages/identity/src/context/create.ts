@@ -120,6 +120,7 @@ function createSigningKeys(options: IdentityOptions, encryptionKey: KeyRing, lif
     algorithms: configuredAlgorithms(options),
     ageMs: lifetimes.signingKey * 1000,
     maxTokenMs: Math.max(lifetimes.accessToken, lifetimes.idToken, 3600) * 1000,
+    maxSessionMs: lifetimes.maxSession * 1000,
   })
 }
 

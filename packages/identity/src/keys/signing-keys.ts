@@ -1,8 +1,9 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type Clock, type KeyRing, type Log, StartError, UnknownKeyError, unseal } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../model/client.ts'
-import type { SigningKeyStore, StoredKey } from '../store/index.ts'
+import type { KeyEnd, SigningKeyStore, StoredKey } from '../store/index.ts'
 import { type GeneratedKey, generateSigningKey, signingKeyPurpose } from './generate.ts'
+import { readKid } from './read-kid.ts'
 
 /** A key that signs. */
 export interface SigningKey {
@@ -46,6 +47,8 @@ export interface SigningKeysOptions {
   readonly ageMs: number
   /** The longest lifetime of a token, in milliseconds: how long an old key is published. */
   readonly maxTokenMs: number
+  /** The longest lifetime of a session, in milliseconds: how long an old key then still verifies hints. */
+  readonly maxSessionMs: number
 }
 
 /** A new key is published this long before it signs, so that caches of the JWK Set know it by then. */
@@ -107,7 +110,7 @@ export class SigningKeys {
     const activatesAt = compromised || this.#findActive(alg) === undefined ? now : now + announcedAheadMs
     const key = { ...generated, createdAt: now, activatesAt, expiresAt: undefined }
     if (compromised) for (const kid of await store.replace(key, now)) this.#compromised.add(kid)
-    else await store.add(key, this.#oldKeyExpiry(activatesAt), Number.MAX_SAFE_INTEGER)
+    else await store.add(key, this.#oldKeyEnd(activatesAt), Number.MAX_SAFE_INTEGER)
     await this.#read()
     return key.kid
   }
@@ -251,11 +254,12 @@ export class SigningKeys {
     const createdAt = clock.now()
     const activatesAt = youngest === undefined ? createdAt : createdAt + publishedAheadMs
     const key = { ...generated, createdAt, activatesAt, expiresAt: undefined }
-    return (await store.add(key, this.#oldKeyExpiry(activatesAt), dueSince)) ? [key] : []
+    return (await store.add(key, this.#oldKeyEnd(activatesAt), dueSince)) ? [key] : []
   }
 
-  #oldKeyExpiry(activatesAt: number): number {
-    return activatesAt + this.#options.maxTokenMs + overlapMs
+  #oldKeyEnd(activatesAt: number): KeyEnd {
+    const expiresAt = activatesAt + this.#options.maxTokenMs + overlapMs
+    return { expiresAt, forgottenAt: expiresAt + this.#options.maxSessionMs }
   }
 
   /** Takes a while: the times of a key are those of the moment after it. */
@@ -282,17 +286,4 @@ export class SigningKeys {
 function describeReason(error: unknown): string {
   if (error instanceof UnknownKeyError) return `it is sealed with a missing encryption key, ${error.message}`
   return 'the stored value was changed'
-}
-
-const maxHeaderLength = 1_000
-
-function readKid(token: string): string | undefined {
-  const [header = ''] = token.split('.', 1)
-  if (header.length > maxHeaderLength) return undefined
-  try {
-    const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid?: unknown }
-    return typeof kid === 'string' ? kid : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -21,6 +21,8 @@ interface LogoutRequest {
   readonly hint: IdTokenHint | undefined
   /** Where to go afterwards: registered, and of the client that the request is about. */
   readonly goTo: string | undefined
+  /** Why it is refused where nobody is signed in: its hint proves nothing, and no client is named. */
+  readonly fault?: OAuthError
 }
 
 /**
@@ -38,7 +40,10 @@ export function endSessionEndpoint(context: LogoutContext): Handler {
     const logout = await readLogoutRequest(context, parameters)
     const browser = await readBrowser(context, request, reply)
     const signedIn = browser.signedIn ?? browser.suspended
-    if (signedIn === undefined) return sendAfterLogout(context, request, reply, logout)
+    if (signedIn === undefined) {
+      if (logout.fault !== undefined) throw logout.fault
+      return sendAfterLogout(context, request, reply, logout)
+    }
     if (logout.hint?.sessionId === signedIn.session.id)
       return endAndLeave(context, { request, reply, signedIn }, logout)
     const texts = textsFor(context, request, parameters.get('ui_locales'))
@@ -79,13 +84,13 @@ export function afterProviderLogoutEndpoint(context: LogoutContext): Handler {
   }
 }
 
-/** @throws OAuthError for an address that is not registered */
+/**
+ * A hint whose key is not known any more counts as absent, and the user is asked.
+ * @throws OAuthError for an address that is not registered, or a hint that is not ours or names another client
+ */
 async function readLogoutRequest(context: LogoutContext, parameters: Parameters): Promise<LogoutRequest> {
   const token = parameters.get('id_token_hint')
   const hint = token === undefined ? undefined : await readIdTokenHint(context, token)
-  if (token !== undefined && hint === undefined) {
-    throw new OAuthError('invalid_request', 'id_token_hint must be an ID token issued by this server')
-  }
   const clientId = parameters.get('client_id') ?? hint?.clientId
   if (hint !== undefined && clientId !== hint.clientId) {
     throw new OAuthError('invalid_request', 'client_id must be the client of id_token_hint')
@@ -93,7 +98,9 @@ async function readLogoutRequest(context: LogoutContext, parameters: Parameters)
   const address = parameters.get('post_logout_redirect_uri')
   if (address === undefined) return { hint, goTo: undefined }
   if (clientId === undefined) {
-    throw new OAuthError('invalid_request', 'post_logout_redirect_uri needs id_token_hint or client_id')
+    const fault = new OAuthError('invalid_request', 'post_logout_redirect_uri needs id_token_hint or client_id')
+    if (token === undefined) throw fault
+    return { hint, goTo: undefined, fault }
   }
   const client = await context.clients.find(clientId)
   if (client === undefined) throw new OAuthError('invalid_request', 'client_id is unknown')

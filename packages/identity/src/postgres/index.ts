@@ -39,7 +39,7 @@ import { PostgresAccessTokens } from './tokens/access-tokens.ts'
 import { PostgresApiKeys } from './tokens/api-keys.ts'
 import { PostgresLastUses } from './tokens/last-uses.ts'
 import { PostgresRevocations } from './tokens/revocations.ts'
-import { PostgresSigningKeys } from './tokens/signing-keys.ts'
+import { PostgresRetiredKeys, PostgresSigningKeys } from './tokens/signing-keys.ts'
 import { PostgresAccounts } from './users/accounts.ts'
 import { PostgresUserDirectory } from './users/directory.ts'
 import { PostgresEmailChanges } from './users/email-changes.ts'
@@ -70,6 +70,7 @@ export function postgresIdentityStore(database: Database): IdentityStore {
     subjects: new PostgresSubjects(database),
     declarations: new PostgresDeclarations(database),
     signingKeys: new PostgresSigningKeys(database),
+    retiredKeys: new PostgresRetiredKeys(database),
     accessTokens: new PostgresAccessTokens(database),
     accounts: new PostgresAccounts(database),
     apiKeys: new PostgresApiKeys(database),

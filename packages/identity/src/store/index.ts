@@ -20,7 +20,7 @@ import type { PasskeyChallenges, PasskeyRegistrations, Passkeys } from './passke
 import type { PhoneChanges } from './phone-changes.ts'
 import type { Sessions } from './sessions.ts'
 import type { SignInLinks } from './sign-in-links.ts'
-import type { AccessTokens, ApiKeys, LastUseStore, Revocations, SigningKeyStore } from './tokens.ts'
+import type { AccessTokens, ApiKeys, LastUseStore, RetiredKeys, Revocations, SigningKeyStore } from './tokens.ts'
 import type { Accounts, MailedLinks, Registrations, Subjects, Users } from './users.ts'
 
 export type * from './clients.ts'
@@ -63,6 +63,7 @@ export interface IdentityStore {
   readonly subjects: Subjects
   readonly declarations: DeclarationStore
   readonly signingKeys: SigningKeyStore
+  readonly retiredKeys: RetiredKeys
   readonly sessions: Sessions
   readonly sessionDirectory: SessionDirectory
   readonly factors: Factors

@@ -66,22 +66,36 @@ export interface StoredKey {
   readonly expiresAt: number | undefined
 }
 
+/** When a key ends that has a successor, in Unix milliseconds. */
+export interface KeyEnd {
+  /** When everything that it signed has expired. */
+  readonly expiresAt: number
+  /** When every session has ended that an ID token signed by it may name. */
+  readonly forgottenAt: number
+}
+
 /** Signing keys. */
 export interface SigningKeyStore {
   /** The keys that have not expired, the newest first. */
   list(now: number): Promise<StoredKey[]>
   /**
-   * Adds a key and expires the others of its algorithm at `othersExpireAt`, unless one was added after `unlessSince`.
-   * True for the one process that added it.
+   * Adds a key and ends the others of its algorithm, unless one was added after `unlessSince`. True for the one process
+   * that added it.
    */
-  add(key: StoredKey, othersExpireAt: number, unlessSince: number): Promise<boolean>
+  add(key: StoredKey, othersEnd: KeyEnd, unlessSince: number): Promise<boolean>
   /**
-   * Adds a key and deletes the others of its algorithm, which are compromised. The revocation feed names them forever,
-   * because the holder of a private key can sign tokens of any age. Returns their kids.
+   * Adds a key and deletes the others of its algorithm, which are compromised, with the retired ones. The revocation
+   * feed names them forever, because the holder of a private key can sign tokens of any age. Returns their kids.
    */
   replace(key: StoredKey, now: number): Promise<string[]>
   /** Deletes expired keys. */
   purge(now: number): Promise<number>
+}
+
+/** The public parts of keys that have a successor: they verify hints, and nothing that lets somebody in. */
+export interface RetiredKeys {
+  /** The key, until it is forgotten. */
+  find(kid: string, now: number): Promise<Pick<StoredKey, 'kid' | 'alg' | 'publicJwk'> | undefined>
 }
 
 /** An API key, without the key itself. Times are Unix milliseconds. */

@@ -25,6 +25,7 @@ const keysOf = (database: Database, clock: ManualClock) =>
     algorithms: ['ES256'],
     ageMs: 90 * dayMs,
     maxTokenMs: 60 * minuteMs,
+    maxSessionMs: 90 * dayMs,
   })
 
 const stateOf = (keys: SigningKeys) => keys.list().map(({ kid, state, dueAt }) => ({ kid, state, dueAt }))

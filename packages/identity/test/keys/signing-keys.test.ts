@@ -27,6 +27,7 @@ function keysOf(database: Database, clock: ManualClock, options: Partial<Signing
     algorithms,
     ageMs: 90 * dayMs,
     maxTokenMs,
+    maxSessionMs: 90 * dayMs,
     ...options,
   })
 }

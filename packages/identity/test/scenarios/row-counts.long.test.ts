@@ -178,9 +178,9 @@ async function setupWithPurge(lifetimes: Partial<Lifetimes>) {
 
 /**
  * Rows by which weeks differ: every second one ends with a logout, and a rotation a month may come just before the
- * moment at which a key is due, or just after it.
+ * moment at which a key is due, or just after it; so may the end of a retired one.
  */
-const variation: Readonly<Record<string, number>> = { audit_event: 2, signing_key: 1 }
+const variation: Readonly<Record<string, number>> = { audit_event: 2, signing_key: 1, retired_key: 1 }
 
 test('a year of weekly visits leaves no more rows at its end than at its beginning', async (t) => {
   const { running, purge } = await setupWithPurge({
@@ -220,6 +220,7 @@ test('every table levels off under constant use and empties without it', async (
   const { running, purge } = await setupWithPurge({
     refreshToken: 86_400,
     session: 3600,
+    maxSession: 86_400,
     auditEvent: 86_400,
     // Longer than the test: keys that are due come by the machine's clock, just before or after the one of each day.
     signingKey: 30 * 86_400,

@@ -65,7 +65,11 @@ async function makeTablesAndKey(database: Database): Promise<void> {
   const createdAt = manualClock().now()
   const generated = await generateSigningKey('RS256', KeyRing.of(new Secret(encryptionKey)))
   const key = { ...generated, createdAt, activatesAt: createdAt, expiresAt: undefined }
-  await postgresIdentityStore(database).signingKeys.add(key, createdAt, createdAt)
+  await postgresIdentityStore(database).signingKeys.add(
+    key,
+    { expiresAt: createdAt, forgottenAt: createdAt },
+    createdAt,
+  )
 }
 
 /** Identity on its own database, served without a port. */

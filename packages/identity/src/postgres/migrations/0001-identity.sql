@@ -96,6 +96,16 @@ CREATE TABLE identity.signing_key (
   expires_at bigint
 );
 
+-- The public part of a key that has a successor. It verifies ID tokens as hints, and nothing else, until every session has
+-- ended that they may name.
+CREATE TABLE identity.retired_key (
+  kid text PRIMARY KEY,
+  alg text NOT NULL,
+  public_jwk jsonb NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX retired_key_expiry_index ON identity.retired_key (expires_at);
+
 -- A signed-in browser. The cookie's value is hashed; the public id is the claim sid.
 CREATE TABLE identity.session (
   id uuid PRIMARY KEY,

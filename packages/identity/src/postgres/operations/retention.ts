@@ -46,6 +46,10 @@ export const agingTables: readonly AgingTable[] = [
     setting: 'session_seconds',
     kept: `${formatSeconds(lifetimes.session)} after the last use`,
   }),
+  describeAgingTable('retired_key', ['kid'], {
+    setting: 'max_session_seconds',
+    kept: `${formatSeconds(lifetimes.maxSession)} after its last token`,
+  }),
   describeAgingTable('revocation', ['position'], { kept: 'as long as what it revokes' }),
   describeAgingTable('mailed_link', ['hash'], { kept: `at most ${formatSeconds(lifetimes.verifyLink)}` }),
   describeAgingTable('passkey_challenge', ['hash'], { kept: formatSeconds(lifetimes.interaction) }),

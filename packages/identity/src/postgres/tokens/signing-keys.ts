@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '@gatehouse/kit'
 import type { SigningAlgorithm } from '../../model/client.ts'
-import type { SigningKeyStore, StoredKey } from '../../store/index.ts'
+import type { KeyEnd, RetiredKeys, SigningKeyStore, StoredKey } from '../../store/index.ts'
 import { orUndefined } from '../rows.ts'
 import { appendRevocations } from './revocations.ts'
 
@@ -39,7 +39,7 @@ export class PostgresSigningKeys implements SigningKeyStore {
     }))
   }
 
-  add(key: StoredKey, othersExpireAt: number, unlessSince: number): Promise<boolean> {
+  add(key: StoredKey, { expiresAt, forgottenAt }: KeyEnd, unlessSince: number): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       await tx.query('LOCK TABLE identity.signing_key IN SHARE ROW EXCLUSIVE MODE')
       const { rowCount } = await tx.query(
@@ -49,7 +49,12 @@ export class PostgresSigningKeys implements SigningKeyStore {
       if (rowCount > 0) return false
       await tx.query(
         'UPDATE identity.signing_key SET expires_at = least(coalesce(expires_at, $2), $2) WHERE alg = $1',
-        [key.alg, othersExpireAt],
+        [key.alg, expiresAt],
+      )
+      await tx.query(
+        `INSERT INTO identity.retired_key (kid, alg, public_jwk, expires_at)
+         SELECT kid, alg, public_jwk, $2 FROM identity.signing_key WHERE alg = $1 ON CONFLICT DO NOTHING`,
+        [key.alg, forgottenAt],
       )
       await insert(tx, key)
       return true
@@ -63,6 +68,7 @@ export class PostgresSigningKeys implements SigningKeyStore {
         'DELETE FROM identity.signing_key WHERE alg = $1 RETURNING kid',
         [key.alg],
       )
+      await tx.query('DELETE FROM identity.retired_key WHERE alg = $1', [key.alg])
       await insert(tx, key)
       const kids = rows.map(({ kid }) => kid)
       const revocations = kids.map((kid) => ({ key: kid }))
@@ -73,6 +79,23 @@ export class PostgresSigningKeys implements SigningKeyStore {
 
   async purge(now: number): Promise<number> {
     return (await this.#database.query('DELETE FROM identity.signing_key WHERE expires_at <= $1', [now])).rowCount
+  }
+}
+
+/** The public parts of keys that have a successor, in `identity.retired_key`. */
+export class PostgresRetiredKeys implements RetiredKeys {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async find(kid: string, now: number): Promise<Pick<StoredKey, 'kid' | 'alg' | 'publicJwk'> | undefined> {
+    const { rows } = await this.#database.query<Pick<KeyRow, 'alg' | 'public_jwk'>>(
+      'SELECT alg, public_jwk FROM identity.retired_key WHERE kid = $1 AND expires_at > $2',
+      [kid, now],
+    )
+    return rows[0] && { kid, alg: rows[0].alg, publicJwk: rows[0].public_jwk }
   }
 }
 

@@ -7,15 +7,21 @@ import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
 import { type Browser, readUserAgent } from '../sessions/browser.ts'
 
+/** Who granted what the code is for. */
+interface Grantor extends NonNullable<Browser['signedIn']> {
+  /** The hash of the pushed request that is used up by the code (RFC 9126 §7.3). */
+  readonly pushed: string | undefined
+}
+
 /**
  * Stores the grant with its authorization code and returns the code (RFC 6749 §4.1.2).
- * @throws PageError 400 when the session has ended meanwhile
+ * @throws PageError 400 when the session has ended meanwhile, or the pushed request led to another code
  */
 export async function issueCode(
   context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,
   authorization: AuthorizationRequest,
-  { session, user }: NonNullable<Browser['signedIn']>,
+  { session, user, pushed }: Grantor,
 ): Promise<string> {
   const code = randomToken()
   const now = context.clock.now()
@@ -47,6 +53,7 @@ export async function issueCode(
       createdAt: now,
       expiresAt: codeExpiresAt,
     },
+    pushed,
   )
   if (!opened) throw new PageError(400, 'error.stale')
   return code

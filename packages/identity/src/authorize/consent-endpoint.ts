@@ -83,7 +83,7 @@ async function applyDecision(
     if (notices.length > 0) context.signalOutbox()
     await audit(context, request, 'consent_granted', facts)
     return sendResponse(context, transaction, destination, {
-      code: await issueCode(context, request, allowed, signedIn),
+      code: await issueCode(context, request, allowed, { ...signedIn, pushed: transaction.pushed }),
     })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error

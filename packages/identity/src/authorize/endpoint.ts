@@ -41,18 +41,21 @@ export function continueEndpoint(context: AuthorizeContext): Handler {
   }
 }
 
-/** Replaces the parameters by those of a pushed request, when they refer to one (RFC 9126 §4). */
+/**
+ * Replaces the parameters by those of a pushed request, when they refer to one (RFC 9126 §4). It is used up by the code:
+ * until then its page can be reloaded.
+ */
 async function resolvePushedRequest(
   context: AuthorizeContext,
   client: Client,
   parameters: Parameters,
 ): Promise<Pick<AuthorizationTransaction, 'parameters' | 'pushed'>> {
   const requestUri = parameters.get('request_uri')
-  if (!requestUri?.startsWith(pushedPrefix)) return { parameters, pushed: false }
+  if (!requestUri?.startsWith(pushedPrefix)) return { parameters, pushed: undefined }
   const hash = tokenHash(requestUri.slice(pushedPrefix.length))
-  const form = await context.store.pushedRequests.consume(hash, client.id, context.clock.now())
+  const form = await context.store.pushedRequests.find(hash, client.id, context.clock.now())
   if (form === undefined) throw new OAuthError('invalid_request', 'the request_uri is invalid, expired or already used')
-  return { parameters: new Parameters({ ...form, client_id: client.id }), pushed: true }
+  return { parameters: new Parameters({ ...form, client_id: client.id }), pushed: hash }
 }
 
 async function continueTransaction(
@@ -73,7 +76,10 @@ async function continueTransaction(
     if (choice?.kind === 'open')
       return sendOrganizationPage(context, transaction, authorization, { ...signedIn, ...choice })
     if (next === 'consent') return await sendConsentPage(context, transaction, authorization, signedIn)
-    const code = await issueCode(context, transaction.request, authorization, signedIn)
+    const code = await issueCode(context, transaction.request, authorization, {
+      ...signedIn,
+      pushed: transaction.pushed,
+    })
     return sendResponse(context, transaction, destination, { code })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error

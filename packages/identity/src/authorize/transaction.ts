@@ -20,8 +20,8 @@ export interface AuthorizationTransaction {
   readonly browser: Browser
   readonly client: Client
   readonly parameters: Parameters
-  /** Whether its authenticated client pushed it (RFC 9126). */
-  readonly pushed: boolean
+  /** The hash of the request that its authenticated client pushed (RFC 9126). */
+  readonly pushed: string | undefined
   /** When it was sent to a sign-in or consent page, in Unix milliseconds. */
   readonly waitingSince: number | undefined
 }
@@ -37,7 +37,7 @@ export async function findClient(context: AuthorizeContext, parameters: Paramete
 export async function resumeTransaction(
   context: AuthorizeContext,
   transaction: Pick<AuthorizationTransaction, 'request' | 'reply' | 'browser'>,
-  { request, pushed = false, startedAt }: Continuation,
+  { request, pushed, startedAt }: Continuation,
 ): Promise<AuthorizationTransaction> {
   const parameters = new Parameters(request)
   return { ...transaction, client: await findClient(context, parameters), parameters, pushed, waitingSince: startedAt }
@@ -96,7 +96,7 @@ function requirePushedRequest({ client, parameters, pushed }: AuthorizationTrans
   if (parameters.get('request_uri') !== undefined) {
     throw new OAuthError('request_uri_not_supported', 'request_uri must be that of a pushed authorization request')
   }
-  if (client.requirePushedRequests && !pushed) {
+  if (client.requirePushedRequests && pushed === undefined) {
     throw new OAuthError('invalid_request', 'this client must push its authorization requests (RFC 9126)')
   }
 }

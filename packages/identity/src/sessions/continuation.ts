@@ -33,8 +33,8 @@ export interface Continuation {
   readonly startedAt: number
   /** Whether only a new sign-in resumes it, also at a provider where the user is signed in already. */
   readonly needsNewSignIn?: boolean | undefined
-  /** Whether the request was pushed (RFC 9126). */
-  readonly pushed?: boolean | undefined
+  /** The hash of the request when it was pushed (RFC 9126): the code uses it up. */
+  readonly pushed?: string | undefined
   /** On a consent page: the session whose user decides. Forms of other pages are not accepted. */
   readonly consentIn?: string | undefined
   /** On a consent page: the access that it showed. The decision covers that and nothing else. */

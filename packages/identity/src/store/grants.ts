@@ -29,8 +29,11 @@ export interface DeviceDecision {
 
 /** Grants of users to clients. */
 export interface Grants {
-  /** Stores a grant with its code. False when the session in which it was granted has ended. */
-  open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean>
+  /**
+   * Stores a grant with its code, and uses up the pushed request (its hash) that led to it. False when the session in
+   * which it was granted has ended, or when another code was issued for the pushed request.
+   */
+  open(grant: GrantRecord, code: AuthorizationCode, pushedRequest?: string): Promise<boolean>
   find(id: string): Promise<UserGrant | undefined>
   /** The active grants of a user, the latest first. */
   listByUser(userId: string, now: number): Promise<UsedGrant[]>
@@ -120,8 +123,8 @@ export interface DeviceCodes {
 /** Pushed authorization requests (RFC 9126). */
 export interface PushedRequests {
   put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
-  /** Consumes the request: returned to exactly one caller. */
-  consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
+  /** The request of this client, until it expires or a code was issued for it. */
+  find(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
 }
 
 /** Stored consents. */

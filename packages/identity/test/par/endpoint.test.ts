@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { authorizeUrl, callback, clients, pkce, redirectParameters, TestBrowser, users } from '../support/journey.ts'
-import { setupOnce } from '../support/setup.ts'
+import { setupOnce, type TestResponse } from '../support/setup.ts'
 
 const secret = { client_id: 'strict', client_secret: 'strict-secret-0123456789' }
 const strict = {
@@ -72,4 +73,69 @@ test('a pushed request of nearly maximum size resumes after the login by a form'
   const response = redirectParameters(needsConsent ? await browser.submit(next, { decision: 'allow' }) : next)
   assert.ok(response.code)
   assert.equal(response.state, 'pushed')
+})
+
+const login = async (browser: TestBrowser, request_uri: string) =>
+  browser.get(authorizeUrl({ client_id: 'strict', request_uri }))
+
+/** The code of the page after a sign-in, which may ask for consent. */
+async function codeAfter(browser: TestBrowser, page: TestResponse): Promise<string | undefined> {
+  const asks = page.text.includes('action="/consent"')
+  const response = asks ? await browser.submit(page, { decision: 'allow' }) : page
+  return response.headers.location === undefined ? undefined : redirectParameters(response).code
+}
+
+test('the login page of a pushed request can be reloaded, until the code was issued', async () => {
+  const browser = new TestBrowser(running)
+  const request_uri = await push({ prompt: 'consent' })
+  assert.match((await login(browser, request_uri)).text, /action="\/login"/)
+  const reloaded = await login(browser, request_uri)
+  assert.equal(reloaded.status, 200, reloaded.text)
+  const consent = await browser.signIn(reloaded)
+  assert.match((await login(browser, request_uri)).text, /action="\/consent"/, 'Back, on the way to the code')
+  assert.ok(await codeAfter(browser, consent))
+  const used = await login(browser, request_uri)
+  assert.equal(used.status, 400)
+  assert.match(used.text, /already used/)
+})
+
+test('a pushed request still leads to one code when two pages of it were opened', async () => {
+  const request_uri = await push({ prompt: 'consent' })
+  const browsers = [new TestBrowser(running), new TestBrowser(running)]
+  const pages = await Promise.all(browsers.map((browser) => login(browser, request_uri)))
+  const [one, other] = await Promise.all(browsers.map((browser, n) => browser.signIn(pages[n] as TestResponse)))
+  assert.ok(await codeAfter(browsers[0] as TestBrowser, one as TestResponse))
+  const late = await (browsers[1] as TestBrowser).submit(other as TestResponse, { decision: 'allow' })
+  assert.deepEqual([late.status, late.headers.location], [400, undefined])
+})
+
+test('two authorizations at once from one pushed request get one code', async () => {
+  const browser = new TestBrowser(running)
+  assert.ok(await codeAfter(browser, await browser.signIn(await login(browser, await push()))))
+  const request_uri = await push()
+  const responses = await Promise.all([login(browser, request_uri), login(browser, request_uri)])
+  assert.deepEqual(responses.map(({ status }) => status).toSorted(), [302, 400])
+})
+
+test('a pushed request expires, but not for the user who has its login page open', async () => {
+  const browser = new TestBrowser(running)
+  const request_uri = await push()
+  const page = await login(browser, request_uri)
+  running.clock.advance(61_000)
+  assert.equal((await login(browser, request_uri)).status, 400, 'it is not opened again')
+  running.clock.advance(27 * 60_000)
+  await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
+  assert.ok(await codeAfter(browser, await browser.signIn(page)))
+  await push()
+  running.clock.advance(3 * 3600_000)
+  await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
+  assert.equal((await running.database.query('SELECT FROM identity.pushed_request')).rowCount, 0)
+})
+
+test('a denied pushed request leaves no code, and the user may think again', async () => {
+  const browser = new TestBrowser(running)
+  const request_uri = await push({ prompt: 'consent' })
+  const consent = await browser.signIn(await login(browser, request_uri))
+  assert.equal(redirectParameters(await browser.submit(consent, { decision: 'deny' })).error, 'access_denied')
+  assert.ok(await codeAfter(browser, await login(browser, request_uri)))
 })

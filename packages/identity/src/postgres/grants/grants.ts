@@ -5,6 +5,7 @@ import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
 import { deleteRefreshFamilies } from './ended-grants.ts'
+import { usePushedRequest } from './pushed-requests.ts'
 
 /** A grant joined with its user. */
 export interface GrantRow extends UserRow {
@@ -67,10 +68,11 @@ export class PostgresGrants implements Grants {
     this.#database = database
   }
 
-  open(grant: GrantRecord, code: AuthorizationCode): Promise<boolean> {
+  open(grant: GrantRecord, code: AuthorizationCode, pushedRequest?: string): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (grant.sessionId !== undefined && !(await lockSession(tx, grant.sessionId))) return false
       if (!(await lockMembership(tx, grant))) return false
+      if (pushedRequest !== undefined && !(await usePushedRequest(tx, pushedRequest, grant.clientId))) return false
       await insertGrant(tx, grant)
       await tx.query(
         `INSERT INTO identity.session_client (session_id, client_id) SELECT $1::uuid, $2 WHERE $1::uuid IS NOT NULL

@@ -1,4 +1,4 @@
-import type { Database } from '@gatehouse/kit'
+import type { Database, Transaction } from '@gatehouse/kit'
 import type { PushedRequests } from '../../store/index.ts'
 
 /** Pushed requests in `identity.pushed_request`. */
@@ -16,11 +16,17 @@ export class PostgresPushedRequests implements PushedRequests {
     )
   }
 
-  async consume(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined> {
+  async find(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined> {
     const { rows } = await this.#database.query<{ parameters: Record<string, string | string[]> }>(
-      'DELETE FROM identity.pushed_request WHERE hash = $1 AND client_id = $2 AND expires_at > $3 RETURNING parameters',
+      'SELECT parameters FROM identity.pushed_request WHERE hash = $1 AND client_id = $2 AND expires_at > $3',
       [hash, clientId, now],
     )
     return rows[0]?.parameters
   }
+}
+
+/** Uses up a pushed request, which may have expired since its page was opened. True for exactly one transaction. */
+export async function usePushedRequest(tx: Transaction, hash: string, clientId: string): Promise<boolean> {
+  const text = 'DELETE FROM identity.pushed_request WHERE hash = $1 AND client_id = $2'
+  return (await tx.query(text, [hash, clientId])).rowCount === 1
 }

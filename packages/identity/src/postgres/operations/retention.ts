@@ -16,6 +16,8 @@ export interface AgingTable extends TableBound {
 /** How long expired codes are kept, so that a replay is recognized and a device learns the result. */
 const codeKeptMs = 10 * 60_000
 const dayMs = 86_400_000
+/** How long a sign-in that an expired request began may take: twice the longest page, for who changes the account. */
+const signInMs = 2 * lifetimeBounds.interaction[1] * 1000
 
 const lifetimes = defaultLifetimes
 const now = '$1::bigint'
@@ -31,7 +33,10 @@ export const agingTables: readonly AgingTable[] = [
     before: afterCode,
     kept: `${formatSeconds(lifetimes.deviceCode)}, and ten minutes`,
   }),
-  describeAgingTable('pushed_request', ['hash'], { kept: formatSeconds(lifetimes.pushedRequest) }),
+  describeAgingTable('pushed_request', ['hash'], {
+    before: `${now} - ${signInMs}`,
+    kept: `until a code was issued; otherwise ${formatSeconds(lifetimes.pushedRequest)}, and two hours`,
+  }),
   describeAgingTable('access_token', ['hash'], {
     setting: 'access_token_seconds',
     kept: formatSeconds(lifetimes.accessToken),

@@ -1649,6 +1649,13 @@ export interface PreferenceSettings {
   }
 }
 
+/** The schema `ProtectedPermission` of the API document. */
+export interface ProtectedPermission {
+  readonly permission: string
+  /** The roles that have it. Without one it can be released. */
+  readonly roles: readonly string[]
+}
+
 /** The schema `Provider` of the API document. */
 export interface Provider {
   readonly name: string
@@ -4790,6 +4797,30 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "organizations.permissions.list": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly ProtectedPermission[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "organizations.permissions.release": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The permission: the name of a scope. */
+      readonly permission: string
+    }
+    readonly output: undefined
+  }
   "organizations.roleTemplates.delete": {
     readonly input: {
       /** The key of the role, in the claim org_roles. 1 to 64 lower-case letters, digits and . _ : - */
@@ -4824,7 +4855,7 @@ export interface Operations {
     } & {
       /** The name that people read. Default: the key. */
       readonly name?: string
-      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it. */
+      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it, and stays so until it is released, also when no role names it any more. */
       readonly permissions: readonly string[]
     }
     readonly output: undefined
@@ -4871,8 +4902,28 @@ export interface Operations {
     } & {
       /** The name that people read. Default: the key. */
       readonly name?: string
-      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it. */
+      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it, and stays so until it is released, also when no role names it any more. */
       readonly permissions: readonly string[]
+    }
+    readonly output: undefined
+  }
+  "organizations.templatePermissions.list": {
+    readonly input: {
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly ProtectedPermission[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "organizations.templatePermissions.release": {
+    readonly input: {
+      /** The permission: the name of a scope. */
+      readonly permission: string
     }
     readonly output: undefined
   }
@@ -5019,6 +5070,30 @@ export interface Operations {
     }
     readonly output: undefined
   }
+  "ownOrganization.permissions.list": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The `next` of the previous page. */
+      readonly cursor?: string
+      /** The maximum number of items on a page. */
+      readonly limit?: number
+    }
+    readonly output: {
+      readonly items: readonly ProtectedPermission[]
+      /** The cursor of the next page. Without it there are no more items. */
+      readonly next?: string
+    }
+  }
+  "ownOrganization.permissions.release": {
+    readonly input: {
+      /** The organization. */
+      readonly organization_id: string
+      /** The permission: the name of a scope. */
+      readonly permission: string
+    }
+    readonly output: undefined
+  }
   "ownOrganization.roles.delete": {
     readonly input: {
       /** The organization. */
@@ -5061,7 +5136,7 @@ export interface Operations {
     } & {
       /** The name that people read. Default: the key. */
       readonly name?: string
-      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it. */
+      /** The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it, and stays so until it is released, also when no role names it any more. */
       readonly permissions: readonly string[]
     }
     readonly output: undefined
@@ -6830,8 +6905,14 @@ export interface Api {
       /** Remove a member from an organization. The tokens of the member for the organization end at once. The last owner stays. */
       remove(input: Operations["organizations.members.remove"]['input'], options?: CallOptions): Promise<Operations["organizations.members.remove"]['output']>
     }
+    readonly permissions: {
+      /** List the permissions of the roles of an organization. Those that a role of its own has, or had and that were not released since: no member gets them without a role. */
+      list(input: Operations["organizations.permissions.list"]['input'], options?: CallOptions): List<Operations["organizations.permissions.list"]['output']['items'][number], Operations["organizations.permissions.list"]['output']>
+      /** Release a permission of the roles of an organization. The scope needs no role from then on, unless it is one of the templates. 409 while a role of its own has it. */
+      release(input: Operations["organizations.permissions.release"]['input'], options?: CallOptions): Promise<Operations["organizations.permissions.release"]['output']>
+    }
     readonly roleTemplates: {
-      /** Delete a role template. Members of all organizations lose the role. */
+      /** Delete a role template. Members of all organizations lose the role. Its permissions still need a role, until they are released. */
       delete(input: Operations["organizations.roleTemplates.delete"]['input'], options?: CallOptions): Promise<Operations["organizations.roleTemplates.delete"]['output']>
       /** Get a role template. With its permissions. */
       get(input: Operations["organizations.roleTemplates.get"]['input'], options?: CallOptions): Promise<Operations["organizations.roleTemplates.get"]['output']>
@@ -6841,7 +6922,7 @@ export interface Api {
       put(input: Operations["organizations.roleTemplates.put"]['input'], options?: CallOptions): Promise<Operations["organizations.roleTemplates.put"]['output']>
     }
     readonly roles: {
-      /** Delete a role of an organization. Members and invitations lose the role at once. */
+      /** Delete a role of an organization. Members and invitations lose the role at once. Its permissions still need a role, until they are released. */
       delete(input: Operations["organizations.roles.delete"]['input'], options?: CallOptions): Promise<Operations["organizations.roles.delete"]['output']>
       /** Get a role of an organization. A template, or one of its own. */
       get(input: Operations["organizations.roles.get"]['input'], options?: CallOptions): Promise<Operations["organizations.roles.get"]['output']>
@@ -6849,6 +6930,12 @@ export interface Api {
       list(input: Operations["organizations.roles.list"]['input'], options?: CallOptions): List<Operations["organizations.roles.list"]['output']['items'][number], Operations["organizations.roles.list"]['output']>
       /** Create or replace a role of an organization. Its key must not be that of a template. */
       put(input: Operations["organizations.roles.put"]['input'], options?: CallOptions): Promise<Operations["organizations.roles.put"]['output']>
+    }
+    readonly templatePermissions: {
+      /** List the permissions of role templates. Those that a template has, or had and that were not released since: nobody gets them without a role. */
+      list(input?: Operations["organizations.templatePermissions.list"]['input'], options?: CallOptions): List<Operations["organizations.templatePermissions.list"]['output']['items'][number], Operations["organizations.templatePermissions.list"]['output']>
+      /** Release a permission of role templates. The scope needs no role from then on: clients get it for every user. 409 while a template has it. */
+      release(input: Operations["organizations.templatePermissions.release"]['input'], options?: CallOptions): Promise<Operations["organizations.templatePermissions.release"]['output']>
     }
   }
   readonly ownOrganization: {
@@ -6884,8 +6971,14 @@ export interface Api {
       /** Remove a member from your organization. The tokens of the member for the organization end at once. The last owner stays. */
       remove(input: Operations["ownOrganization.members.remove"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.members.remove"]['output']>
     }
+    readonly permissions: {
+      /** List the permissions of the roles of your organization. Those that a role of its own has, or had and that were not released since: no member gets them without a role. */
+      list(input: Operations["ownOrganization.permissions.list"]['input'], options?: CallOptions): List<Operations["ownOrganization.permissions.list"]['output']['items'][number], Operations["ownOrganization.permissions.list"]['output']>
+      /** Release a permission of the roles of your organization. Requires it. The scope needs no role from then on, unless it is one of the templates. 409 while a role of its own has it. */
+      release(input: Operations["ownOrganization.permissions.release"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.permissions.release"]['output']>
+    }
     readonly roles: {
-      /** Delete a role of your organization. Members and invitations lose the role at once. */
+      /** Delete a role of your organization. Members and invitations lose the role at once. Its permissions still need a role, until they are released. */
       delete(input: Operations["ownOrganization.roles.delete"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.delete"]['output']>
       /** Get a role of your organization. A template, or one of its own. */
       get(input: Operations["ownOrganization.roles.get"]['input'], options?: CallOptions): Promise<Operations["ownOrganization.roles.get"]['output']>

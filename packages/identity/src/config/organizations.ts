@@ -37,7 +37,7 @@ const roleMembers = {
     maxItems: maxPermissions,
     uniqueItems: true,
     description:
-      'The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it.',
+      'The scopes that members with the role have in their organization. A scope that a role names is granted to nobody without it, and stays so until it is released, also when no role names it any more.',
     examples: [['read:invoices', 'write:invoices']],
   }),
 }

@@ -1,4 +1,4 @@
-import { type Clock, StartError } from '@gatehouse/kit'
+import { type Clock, type Log, StartError } from '@gatehouse/kit'
 import type { IdentityDeclarations } from '../config/options.ts'
 import type { OrganizationDeclaration, OrganizationRoleDeclaration } from '../config/organizations.ts'
 import { revocationTimes } from '../model/grants/revocation-times.ts'
@@ -9,21 +9,36 @@ import type { DeclarationEntry, DeclaredOrganization, IdentityStore } from '../s
 interface SeedContext {
   readonly store: Pick<IdentityStore, 'declarations'>
   readonly clock: Clock
+  readonly log: Log
 }
 
 type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'>
 
-/** Applies the declared roles of all organizations, and then the organizations with their members. */
+/**
+ * Applies the declared roles of all organizations, and then the organizations with their members. Customers choose the
+ * keys of their own roles, so a declared role whose key one of them has stops no start: it waits, as do organizations
+ * with members who shall have it, and the log says so. Returns the ids of the organizations that wait.
+ */
 export async function applyOrganizations(
-  { store, clock }: SeedContext,
+  { store, clock, log }: SeedContext,
   { organizations = [], organizationRoles = [] }: Declared,
-): Promise<void> {
-  await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry), clock.now())
+): Promise<ReadonlySet<string>> {
+  const conflicts = await store.declarations.applyOrganizationRoles(organizationRoles.map(roleEntry), clock.now())
+  for (const { key, organizationIds } of conflicts)
+    log.error(
+      { role: key, organizations: organizationIds },
+      'a declared role was not applied: these organizations have a role of their own with its key; delete those and restart, or declare another key',
+    )
   const end = revocationTimes({ clock })
-  await store.declarations.applyOrganizations(
-    organizations.map((entry) => organizationEntry(entry, end.now)),
-    end,
-  )
+  const waiting = new Set(conflicts.map(({ key }) => key))
+  const entries = organizations.map((entry) => organizationEntry(entry, end.now))
+  const skipped = await store.declarations.applyOrganizations(entries, waiting, end)
+  for (const organization of skipped)
+    log.error(
+      { organization },
+      'a declared organization was not applied, nor its connection: a member has a declared role that was not',
+    )
+  return new Set(skipped)
 }
 
 function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<OrganizationRole> {

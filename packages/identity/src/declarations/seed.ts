@@ -3,6 +3,7 @@ import {
   emailAddressExpected,
   isEmailAddress,
   type KeyRing,
+  type Log,
   randomToken,
   Secret,
   StartError,
@@ -55,6 +56,7 @@ interface SeedContext {
   readonly passwords: PasswordHasher
   readonly passwordPolicy: PasswordPolicy
   readonly clock: Clock
+  readonly log: Log
   readonly defaultPlan: string
   readonly encryptionKey: KeyRing
   readonly features: Pick<Features, 'loopbackCalls'>
@@ -96,9 +98,11 @@ export async function applyDeclarations(
       (userId) => createRecipientMessage(context, userId),
       () => signOutOptions(context),
     )
-    await applyOrganizations(context, declared ?? {})
+    const waiting = await applyOrganizations(context, declared ?? {})
     await context.store.declarations.applyConnections(
-      connections.map((connection) => connectionEntry(context, connection)),
+      connections
+        .filter(({ organization }) => organization === undefined || !waiting.has(organization))
+        .map((connection) => connectionEntry(context, connection)),
       now,
     )
     const isCreated = (written: Map<string, WriteResult>, id: string) => written.get(id) === 'created'

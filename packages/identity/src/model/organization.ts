@@ -33,7 +33,10 @@ export interface OrganizationRole {
 
 /** Which scopes depend on roles in an organization, and which of them a member has. */
 export interface Permissions {
-  /** Every permission of a role of the organization: a token has such a scope only if `permissions` contains it. */
+  /**
+   * Every permission that a role of the organization has, or had and that was not released since: a token has such a
+   * scope only if `permissions` contains it.
+   */
   readonly assignable: readonly string[]
   /** Those of the member's own roles. */
   readonly permissions: readonly string[]
@@ -66,6 +69,16 @@ export const organizationOwner = 'owner'
 
 /** The most roles that a member has, and so the most in a token. */
 export const maxMemberRoles = 50
+
+/** The most roles that an organization has of its own, beside the templates. */
+export const maxOrganizationRoles = 100
+
+/** A permission that a role has, or had and that was not released since: a scope that nobody has without a role. */
+export interface ProtectedPermission {
+  readonly permission: string
+  /** The keys of the roles that have it, in order. */
+  readonly roles: readonly string[]
+}
 
 /** What members need to administer their organization: permissions like those of products. */
 export const organizationPermissions = {

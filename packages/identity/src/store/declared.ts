@@ -26,16 +26,28 @@ export interface DeclarationStore {
     createMessage: (userId: string) => OutboxMessage,
     options: () => SignOutOptions,
   ): Promise<Map<string, WriteResult>>
-  /** The roles of all organizations. @throws NameConflict for a key that a role of an organization has */
-  applyOrganizationRoles(
-    entries: readonly DeclarationEntry<OrganizationRole>[],
-    now: number,
-  ): Promise<Map<string, WriteResult>>
-  /** @throws NameConflict for a member or a role that does not exist */
+  /**
+   * The roles of all organizations. Returns those whose keys roles of organizations have: they are not written, but
+   * their permissions are protected, and the next call tries again.
+   */
+  applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[], now: number): Promise<RoleConflict[]>
+  /**
+   * Returns the ids of those with a member who shall have a role in `waiting`: they are not written, and the next call
+   * tries again.
+   * @throws NameConflict for a member or a role that does not exist
+   */
   applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
+    waiting: ReadonlySet<string>,
     end: RevocationTimes,
-  ): Promise<Map<string, WriteResult>>
+  ): Promise<string[]>
+}
+
+/** A role of all organizations whose key some organizations have given a role of their own. */
+export interface RoleConflict {
+  readonly key: string
+  /** The first ten. */
+  readonly organizationIds: readonly string[]
 }
 
 /** An organization with the members that the file names. */

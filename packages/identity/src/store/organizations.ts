@@ -1,5 +1,5 @@
 import type { RevocationTimes } from '../model/grants/revocation-times.ts'
-import type { Membership, Organization, OrganizationRole } from '../model/organization.ts'
+import type { Membership, Organization, OrganizationRole, ProtectedPermission } from '../model/organization.ts'
 import type { ProviderSubject } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
 
@@ -105,8 +105,14 @@ export interface Memberships {
   remove(member: Omit<MemberChange, 'roles' | 'now'>, end: RevocationTimes): Promise<MemberResult>
 }
 
-/** The result of writing a role; `conflict`: a template and a role of an organization can't share a key. */
-export type RoleResult = 'created' | 'updated' | 'conflict' | 'missing' | 'outdated'
+/**
+ * The result of writing a role; `conflict`: a template and a role of an organization can't share a key; `full`: the
+ * organization has as many roles of its own as it may.
+ */
+export type RoleResult = 'created' | 'updated' | 'conflict' | 'full' | 'missing' | 'outdated'
+
+/** The result of releasing a permission; `in_use`: a role has it. */
+export type ReleaseResult = 'released' | 'missing' | 'in_use'
 
 /** A role as it was read. */
 export type ExpectedRole = Pick<OrganizationRole, 'name' | 'permissions'>
@@ -115,12 +121,20 @@ export type ExpectedRole = Pick<OrganizationRole, 'name' | 'permissions'>
 export interface OrganizationRoles {
   /** The templates, and the roles of the organization, in the order of their keys. */
   list(organizationId: string | undefined): Promise<OrganizationRole[]>
-  /** Every permission of the templates. */
+  /** Every permission that a template has, or had and that was not released since. */
   listTemplatePermissions(): Promise<string[]>
-  /** Creates or replaces a role; where one is expected it is replaced, as long as it is that. */
+  /** Those of the templates, or of the roles of the organization itself, in the order of their names. */
+  listProtected(organizationId: string | undefined): Promise<ProtectedPermission[]>
+  /** Makes a permission of templates, or of the organization, one that depends on no role of theirs. */
+  release(organizationId: string | undefined, permission: string): Promise<ReleaseResult>
+  /**
+   * Creates or replaces a role, and protects its permissions in the same step; where one is expected it is replaced, as
+   * long as it is that.
+   */
   put(role: OrganizationRole, now: number, expected?: ExpectedRole): Promise<RoleResult>
   /**
-   * Deletes a role, where one is expected as long as it is that; members and invitations lose it in the same step.
+   * Deletes a role, where one is expected as long as it is that; members and invitations lose it in the same step. Its
+   * permissions stay protected.
    */
   remove(organizationId: string | undefined, key: string, expected?: ExpectedRole): Promise<boolean>
 }

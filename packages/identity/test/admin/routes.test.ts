@@ -126,6 +126,7 @@ test('a change is rejected with 503 while the audit trail cannot be written', as
       'organization',
       'membership',
       'organization_role',
+      'protected_permission',
       'invitation',
       'organization_domain',
     ]

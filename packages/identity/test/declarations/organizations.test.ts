@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Database, findDrift, StartError } from '@gatehouse/kit'
+import { createLog, type Database, findDrift, type Log, StartError, silentLog } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { identityDeclared, migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
 import { setup } from '../support/setup.ts'
@@ -16,8 +16,19 @@ const acme = { id: 'acme', name: 'Acme Ltd', members: [{ user_id: 'ann', roles: 
 const editor = { key: 'editor', permissions: ['read:invoices'] }
 
 /** Starts with these declarations, and stops. */
-async function start(organizations: readonly object[], organizationRoles: readonly object[] = [editor]): Promise<void> {
-  await (await setup({ declared: { users, organizations, organizationRoles } as never }, database)).close()
+async function start(
+  organizations: readonly object[],
+  organizationRoles: readonly object[] = [editor],
+  { log = silentLog, connections = [] }: { readonly log?: Log; readonly connections?: readonly object[] } = {},
+): Promise<void> {
+  const declared = { users, organizations, organizationRoles, connections }
+  await (await setup({ declared: declared as never, log }, database)).close()
+}
+
+/** A log, and the members of what was logged. */
+function recordLog(): { readonly log: Log; readonly lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = []
+  return { log: createLog('warn', { write: (line) => void lines.push(JSON.parse(line)) }), lines }
 }
 
 test('declared roles and organizations are created with their members', async () => {
@@ -60,6 +71,65 @@ test('a declared role differs from the file once it is changed or deleted', asyn
   await store.organizationRoles.put({ organizationId: undefined, ...editor, name: 'Editors' }, later)
   await store.organizationRoles.remove(undefined, 'reader')
   assert.deepEqual(await differing(), ['editor', 'reader'])
+})
+
+test('a permission that a changed declaration leaves out stays with roles', async () => {
+  const store = postgresIdentityStore(database)
+  const clerk = { key: 'clerk', permissions: ['read:orders', 'write:orders'] }
+  await start([acme], [editor, clerk])
+  await start([acme], [editor, { ...clerk, permissions: ['read:orders'] }])
+  const bob = await store.memberships.find('acme', 'bob')
+  assert.deepEqual(bob?.permissions, [])
+  assert.ok(bob.assignable.includes('write:orders'))
+  assert.ok((await store.organizationRoles.listTemplatePermissions()).includes('write:orders'))
+})
+
+test('a template whose key a role of an organization has waits, and stops no start', async () => {
+  const store = postgresIdentityStore(database)
+  const manager = { organizationId: 'acme', key: 'manager', name: 'Manager', permissions: [] }
+  await store.organizationRoles.put(manager, Date.now())
+  const declared = [
+    { key: 'manager', permissions: ['read:payroll'] },
+    { key: 'planner', permissions: [] },
+  ]
+  const found = async (key: string) => (await store.organizationRoles.list('acme')).find((role) => role.key === key)
+  const { log, lines } = recordLog()
+  await start([acme], declared, { log })
+  assert.deepEqual(
+    lines.map(({ level, role, organizations }) => ({ level, role, organizations })),
+    [{ level: 'error', role: 'manager', organizations: ['acme'] }],
+  )
+  assert.deepEqual(await found('manager'), manager, 'that of the organization stays')
+  assert.ok(await found('planner'), 'the others are applied')
+  const reserved = await store.organizationRoles.listTemplatePermissions()
+  assert.ok(reserved.includes('read:payroll'), 'nobody gets meanwhile what the template shall allow')
+  await store.organizationRoles.remove('acme', 'manager')
+  await start([acme], declared, { log })
+  assert.equal(lines.length, 1)
+  assert.deepEqual((await found('manager'))?.permissions, ['read:payroll'], 'at the next start')
+})
+
+test('an organization whose member shall have a waiting template waits, with its connection', async () => {
+  const store = postgresIdentityStore(database)
+  await store.organizationRoles.put(
+    { organizationId: 'acme', key: 'buyer', name: 'Buyer', permissions: [] },
+    Date.now(),
+  )
+  const organizations = [{ id: 'beta', members: [{ user_id: 'bob', roles: ['buyer'] }] }, { id: 'gamma' }]
+  const buyer = { key: 'buyer', permissions: [] }
+  const { log, lines } = recordLog()
+  const connections = [{ id: 'beta', kind: 'google', client_id: 'c', client_secret: 's', organization: 'beta' }]
+  await start(organizations, [buyer], { log, connections })
+  assert.deepEqual(
+    lines.map(({ role, organization }) => role ?? organization),
+    ['buyer', 'beta'],
+  )
+  assert.equal(await store.organizations.find('beta'), undefined)
+  assert.ok(await store.organizations.find('gamma'), 'the others are applied')
+  await store.organizationRoles.remove('acme', 'buyer')
+  await start(organizations, [buyer], { connections })
+  assert.equal((await store.connections.find('beta'))?.settings.organization, 'beta')
+  assert.deepEqual((await store.memberships.find('beta', 'bob'))?.roles, ['buyer'])
 })
 
 const faults: readonly [name: string, organizations: readonly object[], roles: readonly object[], reason: RegExp][] = [

@@ -26,6 +26,7 @@ const inside: readonly Change[] = [
   ['DELETE', '/invitations/:invitation_id'],
   ['DELETE', '/members/:user_id'],
   ['DELETE', '/roles/:role'],
+  ['DELETE', '/permissions/:permission'],
 ]
 const own = inside.map(([method, rest, payload]): Change => [method, `/organizations/:organization_id${rest}`, payload])
 const management: readonly Change[] = [
@@ -34,11 +35,13 @@ const management: readonly Change[] = [
   ),
   ['PUT', '/admin/v1/organization-roles/:role', { permissions: [] }],
   ['DELETE', '/admin/v1/organization-roles/:role'],
+  ['DELETE', '/admin/v1/organization-permissions/:permission'],
   ['DELETE', '/admin/v1/organizations/:organization_id'],
 ]
 const values: Readonly<Record<string, string>> = {
   ':organization_id': 'acme',
   ':role': 'helper',
+  ':permission': 'read:invoices',
   ':user_id': 'vera',
   ':domain': 'acme.example',
   ':invitation_id': '00000000-0000-4000-8000-000000000000',
@@ -98,7 +101,7 @@ describe('a person whose sign-in is older than ten minutes', () => {
       [owner, '/admin/v1/organizations/acme'],
       [olga, '/organizations/acme'],
     ] as const)
-      for (const rest of ['', '/members', '/roles', '/invitations', '/domains'])
+      for (const rest of ['', '/members', '/roles', '/permissions', '/invitations', '/domains'])
         assert.equal((await send(running, token, 'GET', path + rest)).status, 200, path + rest)
     assert.equal((await send(running, owner, 'POST', '/admin/v1/organizations', { id: 'gamma' })).status, 201)
   })

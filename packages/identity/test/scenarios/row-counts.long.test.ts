@@ -22,6 +22,7 @@ const hourMs = 3_600_000
 const registers = new Set([
   ...['account', 'client', 'subject', 'declared', 'signing_key', 'api_key', 'consent', 'last_sign_in'],
   ...['organization', 'membership', 'membership_role', 'organization_role', 'organization_domain'],
+  'protected_permission',
   ...['authenticator_app', 'recovery_code', 'factor_reset', 'audit_removal'],
 ])
 /**

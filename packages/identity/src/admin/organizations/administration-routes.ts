@@ -17,6 +17,7 @@ import type { OrganizationCaller } from './caller.ts'
 import { addDomain, listDomains, removeDomain, verifyDomain } from './domains.ts'
 import { createInvitation, listInvitations, revokeInvitation } from './invitations.ts'
 import { listOrganizationMembers, putMember, readOrganizationMember, removeMember } from './members.ts'
+import { listProtectedPermissions, releasePermission } from './permissions.ts'
 import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole, readOrganizationRole } from './roles.ts'
 import * as schemas from './schemas.ts'
 
@@ -50,6 +51,7 @@ export interface Administration {
 export function administrationRoutes(http: Http, context: AdminContext, administration: Administration): void {
   memberRoutes(http, context, administration)
   roleRoutes(http, context, administration)
+  permissionRoutes(http, context, administration)
   invitationRoutes(http, context, administration)
   domainRoutes(http, context, administration)
 }
@@ -126,6 +128,25 @@ function roleRoutes(http: Http, context: AdminContext, { path, authorize, descri
     const { organization_id, role } = request.params
     const caller = await authorize(request, organization_id, permissions.roles)
     await deleteOrganizationRole(context, caller, role, request.headers['if-match'])
+    return reply.code(204).send()
+  })
+}
+
+function permissionRoutes(http: Http, context: AdminContext, { path, authorize, describe }: Administration): void {
+  const list = describe('permissions.list', permissions.read, pageSchema(schemas.protectedPermissionSchema))
+  http.get(
+    `${path}/permissions`,
+    { schema: { ...list, params: schemas.ofOrganization, querystring: PageQuery } },
+    async (request) => {
+      const caller = await authorize(request, request.params.organization_id, permissions.read)
+      return selectPage(await listProtectedPermissions(context, caller), request.query, ({ permission }) => permission)
+    },
+  )
+  const release = { ...describe('permissions.release', permissions.roles), params: schemas.ofPermission }
+  http.delete(`${path}/permissions/:permission`, { schema: release }, async (request, reply) => {
+    const { organization_id, permission } = request.params
+    const caller = await authorize(request, organization_id, permissions.roles)
+    await releasePermission(context, caller, permission)
     return reply.code(204).send()
   })
 }

@@ -2,7 +2,7 @@ import { entityTagOf, Problem, preconditionFailed, requireMatch } from '@gatehou
 import type { Static } from 'typebox'
 import type { OrganizationRolePatch } from '../../config/organizations.ts'
 import type { AdminContext } from '../../context/features.ts'
-import { type OrganizationRole, organizationOwner } from '../../model/organization.ts'
+import { maxOrganizationRoles, type OrganizationRole, organizationOwner } from '../../model/organization.ts'
 import { checkPermission } from '../../oauth/scope.ts'
 import { type Authority, auditChange } from '../authority.ts'
 import {
@@ -66,6 +66,8 @@ export async function putOrganizationRole(
   const found = roles.find((role) => role.key === key)
   if (key === organizationOwner || found?.organizationId !== (found && organizationId)) throw conflict(key)
   requireMatch(ifMatch, tagOf(found))
+  const own = roles.filter((role) => role.organizationId !== undefined)
+  if (organizationId !== undefined && found === undefined && own.length >= maxOrganizationRoles) throw full()
   if (organizationId !== undefined) {
     requireAssignable(caller, found === undefined ? [] : [found])
     requirePermissions(caller, permissions)
@@ -79,11 +81,12 @@ export async function putOrganizationRole(
   const expected = ifMatch === undefined ? undefined : found
   const result = await context.store.organizationRoles.put({ organizationId, ...after }, context.clock.now(), expected)
   if (result === 'conflict') throw conflict(key)
+  if (result === 'full') throw full()
   if (result === 'missing') throwNotFound('organization')
   if (result === 'outdated') throw preconditionFailed((await readOrganizationRole(context, caller, key)).etag)
 }
 
-/** Deletes a role; members and invitations lose it at once. @throws Problem 403, 404, 409, 412, 503 */
+/** Deletes a role; members and invitations lose it at once, and its permissions stay protected. @throws Problem 403, 404, 409, 412, 503 */
 export async function deleteOrganizationRole(
   context: AdminContext,
   caller: RoleCaller,
@@ -126,6 +129,10 @@ function requireValidPermissions(permissions: readonly string[]): void {
   })
   if (errors.length === 0) return
   throw new Problem(422, errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; '), { errors })
+}
+
+function full(): Problem {
+  return new Problem(409, `An organization has at most ${maxOrganizationRoles} roles of its own; delete some first.`)
 }
 
 function conflict(key: string): Problem {

@@ -17,6 +17,7 @@ import { adminScopes, readScopes } from '../scopes.ts'
 import { type Administration, administrationRoutes } from './administration-routes.ts'
 import { describeOwn, memberAdministration } from './member-access.ts'
 import * as organizations from './organizations.ts'
+import { listProtectedPermissions, releasePermission } from './permissions.ts'
 import { deleteOrganizationRole, listOrganizationRoles, putOrganizationRole, readOrganizationRole } from './roles.ts'
 import * as schemas from './schemas.ts'
 
@@ -29,6 +30,7 @@ export function organizationRoutes(http: Http, access: AdminAccess): void {
   readingRoutes(http, access)
   changingRoutes(http, access)
   templateRoutes(http, access)
+  templatePermissionRoutes(http, access)
   administrationRoutes(http, access.context, managementAdministration(access))
 }
 
@@ -151,6 +153,23 @@ function templateRoutes(http: Http, { context, requireScope, requireRecentSignIn
   http.delete(`${templates}/:role`, { schema: remove }, async (request, reply) => {
     const by = await requireRecentSignIn(request, scope)
     await deleteOrganizationRole(context, { by }, request.params.role, request.headers['if-match'])
+    return reply.code(204).send()
+  })
+}
+
+function templatePermissionRoutes(http: Http, { context, requireScope, requireRecentSignIn }: AdminAccess): void {
+  const all = '/admin/v1/organization-permissions'
+  const answer = pageSchema(schemas.protectedPermissionSchema)
+  const list = describeRoute('organizations.templatePermissions.list', reading, answer)
+  http.get(all, { schema: { ...list, querystring: PageQuery } }, async (request) => {
+    const by = await requireScope(request, reading)
+    return selectPage(await listProtectedPermissions(context, { by }), request.query, ({ permission }) => permission)
+  })
+  const one = { params: schemas.ofTemplatePermission }
+  const release = { ...describeRoute('organizations.templatePermissions.release', scope), ...one }
+  http.delete(`${all}/:permission`, { schema: release }, async (request, reply) => {
+    const by = await requireRecentSignIn(request, scope)
+    await releasePermission(context, { by }, request.params.permission)
     return reply.code(204).send()
   })
 }

@@ -21,6 +21,10 @@ export const ofOrganization = Type.Object({ organization_id: idParameter(descrip
 export const ofMember = Type.Object({ ...ofOrganization.properties, user_id: idParameter('The user.') })
 export const ofRole = Type.Object({ ...ofOrganization.properties, role: roleKey })
 export const ofTemplate = Type.Object({ role: roleKey })
+export const ofTemplatePermission = Type.Object({
+  permission: Type.String({ minLength: 1, maxLength: 128, description: 'The permission: the name of a scope.' }),
+})
+export const ofPermission = Type.Object({ ...ofOrganization.properties, ...ofTemplatePermission.properties })
 export const ofInvitation = Type.Object({
   ...ofOrganization.properties,
   invitation_id: Type.String({ format: 'uuid', description: 'The invitation.' }),
@@ -72,6 +76,14 @@ export const organizationRoleSchema = Type.Object(
     template: Type.Boolean({ description: 'Whether all organizations have it.' }),
   },
   { title: 'OrganizationRole' },
+)
+/** A permission that a role has, or had and that was not released since. */
+export const protectedPermissionSchema = Type.Object(
+  {
+    permission: text,
+    roles: Type.Array(text, { description: 'The roles that have it. Without one it can be released.' }),
+  },
+  { title: 'ProtectedPermission' },
 )
 /** An invitation. Its link is in the mail only. */
 export const invitationSchema = Type.Object(

@@ -23,7 +23,18 @@ export const organizationOperations = {
     'Create or replace a role template',
     'The change reaches all organizations: members have the new permissions from their next tokens on.',
   ],
-  'organizations.roleTemplates.delete': ['Delete a role template', 'Members of all organizations lose the role.'],
+  'organizations.roleTemplates.delete': [
+    'Delete a role template',
+    'Members of all organizations lose the role. Its permissions still need a role, until they are released.',
+  ],
+  'organizations.templatePermissions.list': [
+    'List the permissions of role templates',
+    'Those that a template has, or had and that were not released since: nobody gets them without a role.',
+  ],
+  'organizations.templatePermissions.release': [
+    'Release a permission of role templates',
+    'The scope needs no role from then on: clients get it for every user. 409 while a template has it.',
+  ],
   'organizations.members.list': ['List the members of an organization', 'Ordered by user id.'],
   'organizations.members.get': ['Get a member of an organization', 'With the roles in it.'],
   'organizations.members.put': [
@@ -40,7 +51,18 @@ export const organizationOperations = {
   ],
   'organizations.roles.get': ['Get a role of an organization', 'A template, or one of its own.'],
   'organizations.roles.put': ['Create or replace a role of an organization', 'Its key must not be that of a template.'],
-  'organizations.roles.delete': ['Delete a role of an organization', 'Members and invitations lose the role at once.'],
+  'organizations.roles.delete': [
+    'Delete a role of an organization',
+    'Members and invitations lose the role at once. Its permissions still need a role, until they are released.',
+  ],
+  'organizations.permissions.list': [
+    'List the permissions of the roles of an organization',
+    'Those that a role of its own has, or had and that were not released since: no member gets them without a role.',
+  ],
+  'organizations.permissions.release': [
+    'Release a permission of the roles of an organization',
+    'The scope needs no role from then on, unless it is one of the templates. 409 while a role of its own has it.',
+  ],
   'organizations.invitations.list': [
     'List the invitations of an organization',
     'Those that wait, newest first. Their links are in the mails only.',
@@ -83,7 +105,15 @@ export const organizationOperations = {
   ],
   'ownOrganization.roles.delete': [
     'Delete a role of your organization',
-    'Members and invitations lose the role at once.',
+    'Members and invitations lose the role at once. Its permissions still need a role, until they are released.',
+  ],
+  'ownOrganization.permissions.list': [
+    'List the permissions of the roles of your organization',
+    'Those that a role of its own has, or had and that were not released since: no member gets them without a role.',
+  ],
+  'ownOrganization.permissions.release': [
+    'Release a permission of the roles of your organization',
+    'Requires it. The scope needs no role from then on, unless it is one of the templates. 409 while a role of its own has it.',
   ],
   'ownOrganization.invitations.list': [
     'List the invitations of your organization',

@@ -232,6 +232,19 @@ CREATE INDEX organization_role_organization_index ON identity.organization_role 
 INSERT INTO identity.organization_role (key, name, permissions, updated_at)
 VALUES ('owner', 'Owner', ARRAY['read:organization', 'write:organization', 'write:members', 'write:member-roles'], 0);
 
+-- Every permission that a role of the owner has, and those that one had, until they are released: the scopes that nobody
+-- has without a role. Whoever writes a role adds its permissions here, in one transaction.
+CREATE TABLE identity.protected_permission (
+  owner text GENERATED ALWAYS AS (coalesce(organization_id, '*')) STORED,
+  organization_id text REFERENCES identity.organization ON DELETE CASCADE,
+  permission text NOT NULL,
+  PRIMARY KEY (owner, permission)
+);
+CREATE INDEX protected_permission_organization_index ON identity.protected_permission (organization_id)
+  WHERE organization_id IS NOT NULL;
+
+INSERT INTO identity.protected_permission (permission) SELECT unnest(permissions) FROM identity.organization_role;
+
 -- The foreign keys and the check allow roles of the member's own organization and templates only.
 CREATE TABLE identity.membership_role (
   organization_id text NOT NULL,

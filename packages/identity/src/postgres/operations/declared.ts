@@ -1,22 +1,22 @@
 import { applyDeclared, type Database, type Transaction } from '@gatehouse/kit'
 import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { OrganizationRole } from '../../model/organization.ts'
-import {
-  type DeclarationEntry,
-  type DeclarationStore,
-  type DeclaredOrganization,
-  NameConflict,
-  type NewClient,
-  type NewConnection,
-  type NewUser,
-  type OutboxMessage,
-  type SignOutOptions,
-  type WriteResult,
+import type {
+  DeclarationEntry,
+  DeclarationStore,
+  DeclaredOrganization,
+  NewClient,
+  NewConnection,
+  NewUser,
+  OutboxMessage,
+  RoleConflict,
+  SignOutOptions,
+  WriteResult,
 } from '../../store/index.ts'
 import { writeClient } from '../clients.ts'
 import { writeConnection } from '../federation/connections.ts'
 import { declareOrganization } from '../organizations/declare-organization.ts'
-import { putRole } from '../organizations/roles.ts'
+import { listOwnersOfRole, protectPermissions, putRole } from '../organizations/roles.ts'
 import { setPassword } from '../users/accounts.ts'
 import { revokeTokensOfRoles, writeUser } from '../users/users.ts'
 import { putMessages } from './outbox.ts'
@@ -59,35 +59,54 @@ export class PostgresDeclarations implements DeclarationStore {
     })
   }
 
-  applyOrganizationRoles(
+  async applyOrganizationRoles(
     entries: readonly DeclarationEntry<OrganizationRole>[],
     now: number,
-  ): Promise<Map<string, WriteResult>> {
-    return this.#apply('organization_role', entries, async (tx, { id, record }) => {
-      const result = await putRole(tx, await record(), now)
-      if (result === 'conflict') throw new NameConflict('id', `the role ${id} is the key of a role of an organization`)
-      return result
+  ): Promise<RoleConflict[]> {
+    const conflicts = new Map<string, RoleConflict>()
+    await this.#apply('organization_role', entries, async (tx, { id: key, record }) => {
+      const role = await record()
+      const result = await putRole(tx, role, now)
+      if (result === 'created' || result === 'updated') return result
+      // The role waits, but nobody gets meanwhile what it shall be needed for.
+      await protectPermissions(tx, role)
+      conflicts.set(key, { key, organizationIds: await listOwnersOfRole(tx, key) })
+      return 'waits'
     })
+    return [...conflicts.values()]
   }
 
-  applyOrganizations(
+  async applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
+    waiting: ReadonlySet<string>,
     end: RevocationTimes,
-  ): Promise<Map<string, WriteResult>> {
-    return this.#apply('organization', entries, async (tx, { record }) => declareOrganization(tx, await record(), end))
+  ): Promise<string[]> {
+    const skipped = new Set<string>()
+    await this.#apply('organization', entries, async (tx, { id, record }) => {
+      const declared = await record()
+      if (!declared.members.some(({ roles }) => roles.some((key) => waiting.has(key))))
+        return declareOrganization(tx, declared, end)
+      skipped.add(id)
+      return 'waits'
+    })
+    return [...skipped]
   }
 
+  /** Writes entries that are new or changed. One that waits is new at the next start again. */
   async #apply<Record>(
     kind: string,
     entries: readonly DeclarationEntry<Record>[],
-    write: (tx: Transaction, entry: DeclarationEntry<Record>) => Promise<WriteResult>,
+    write: (tx: Transaction, entry: DeclarationEntry<Record>) => Promise<WriteResult | 'waits'>,
   ): Promise<Map<string, WriteResult>> {
     const written = new Map<string, WriteResult>()
     const byId = new Map(entries.map((entry) => [entry.id, entry]))
     const declarations = entries.map(({ id, entry, previousEntries: formerly }) => ({ id, entry, formerly }))
     await applyDeclared(this.#database, { schema: 'identity', kind }, declarations, async (tx, id) => {
       const entry = byId.get(id)
-      if (entry !== undefined) written.set(id, await write(tx, entry))
+      const result = entry && (await write(tx, entry))
+      if (result === 'waits')
+        await tx.query(`UPDATE identity.declared SET checksum = '' WHERE kind = $1 AND id = $2`, [kind, id])
+      else if (result !== undefined) written.set(id, result)
     })
     return written
   }

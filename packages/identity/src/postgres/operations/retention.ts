@@ -1,7 +1,7 @@
 import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
-import { defaultLifetimes } from '../../model/grants/lifetimes.ts'
+import { defaultLifetimes, lifetimeBounds } from '../../model/grants/lifetimes.ts'
 import { maxLimitVersions } from '../../model/limit-settings.ts'
-import { maxMemberRoles } from '../../model/organization.ts'
+import { maxMemberRoles, maxOrganizationRoles } from '../../model/organization.ts'
 
 /** A table whose rows are deleted once they have expired. */
 export interface AgingTable extends TableBound {
@@ -119,7 +119,11 @@ export const identityTables: readonly TableBound[] = [
   { table: 'membership', bound: 'one for each member of an organization' },
   { table: 'former_member', bound: 'one for each member who was removed or left, until added again' },
   { table: 'former_upstream', bound: 'one for each account of a former member at the provider, until added again' },
-  { table: 'organization_role', bound: 'one for each role of an organization, and each template' },
+  { table: 'organization_role', bound: `at most ${maxOrganizationRoles} for each organization, and the templates` },
+  {
+    table: 'protected_permission',
+    bound: 'one for each scope that a template, or a role of an organization, has or had',
+  },
   { table: 'membership_role', bound: `at most ${maxMemberRoles} for each member` },
   { table: 'invitation_role', bound: 'those of an invitation; go with it' },
   { table: 'organization_domain', bound: 'one for each domain of an organization' },

@@ -6,8 +6,8 @@ SELECT m.organization_id, o.name, o.require_mfa, m.user_id,
                FROM identity.membership_role mr
                JOIN identity.organization_role r ON r.owner = mr.role_owner AND r.key = mr.role_key
               WHERE mr.organization_id = m.organization_id AND mr.user_id = m.user_id ORDER BY 1) AS permissions,
-       array(SELECT DISTINCT unnest(r.permissions) FROM identity.organization_role r
-              WHERE r.owner IN ('*', m.organization_id) ORDER BY 1) AS assignable
+       array(SELECT DISTINCT p.permission FROM identity.protected_permission p
+              WHERE p.owner IN ('*', m.organization_id) ORDER BY 1) AS assignable
   FROM identity.membership m
   JOIN identity.organization o ON o.id = m.organization_id
  WHERE m.user_id = $1 AND o.status = 'active'

@@ -10,6 +10,7 @@ type Fixtures = ReturnType<typeof createFixtures>
 const path = '/admin/v1/organizations'
 const one = `${path}/:organization_id`
 const templates = '/admin/v1/organization-roles'
+const permissions = '/admin/v1/organization-permissions'
 const readers = ['gatehouse-owner', 'gatehouse-operator', 'gatehouse-support', 'gatehouse-auditor'] as const
 const administrators = ['gatehouse-owner', 'gatehouse-operator'] as const
 
@@ -87,6 +88,19 @@ export const organizationActions: readonly Action[] = [
     prepare: async ({ template }) => ({ url: `${templates}/${await template()}` }),
     recorded: 'organization_templates.delete',
   },
+  { route: `GET ${permissions}`, allowed: readers, prepare: async () => ({ url: permissions }) },
+  {
+    route: `DELETE ${permissions}/:permission`,
+    allowed: administrators,
+    async prepare({ name, manage }) {
+      const permission = name('read:permission')
+      const role = `${templates}/${name('role')}`
+      await manage('PUT', role, { permissions: [permission] })
+      await manage('DELETE', role)
+      return { url: `${permissions}/${permission}` }
+    },
+    recorded: 'organization_template_permissions.release',
+  },
   reading('/members'),
   readingOne('/members/:user_id', async (id, { user, manage }) => {
     const rest = `/members/${await user()}`
@@ -112,6 +126,14 @@ export const organizationActions: readonly Action[] = [
     const rest = `/roles/${name('role')}`
     await manage('PUT', `${path}/${id}${rest}`, { permissions: [] })
     return { rest }
+  }),
+  reading('/permissions'),
+  changing('DELETE /permissions/:permission', 'organization_permissions.release', async (id, { manage, name }) => {
+    const permission = name('read:permission')
+    const role = `${path}/${id}/roles/${name('role')}`
+    await manage('PUT', role, { permissions: [permission] })
+    await manage('DELETE', role)
+    return { rest: `/permissions/${permission}` }
   }),
   reading('/invitations'),
   changing('POST /invitations', 'organization_invitations.create', async (_id, { name }) => ({

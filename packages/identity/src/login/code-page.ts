@@ -9,6 +9,8 @@ export interface CodePage {
   readonly browser: Browser
   /** What the code belongs to. */
   readonly challenge: string
+  /** The name or address that was entered: whom the page is about, with an account or not. */
+  readonly name: string
   /** Sealed. */
   readonly continuation: string
   /** The origin where the browser ends. */
@@ -21,12 +23,12 @@ export interface CodePage {
 
 /** The page that waits for a mailed code: the same whether one was mailed or not. */
 export function codePage(context: LoginContext, texts: Texts, page: CodePage): PageAnswer {
-  const { browser, challenge, continuation, target, wrong, confirms = false } = page
+  const { browser, challenge, name, continuation, target, wrong, confirms = false } = page
   const form = formPage(texts, {
     key: confirms ? 'confirm.code' : 'code',
     action: '/login/code/confirm',
     formToken: formToken(context, browser),
-    hidden: { challenge, continuation },
+    hidden: { challenge, name, continuation },
     fields: [codeField],
     values: { minutes: String(Math.round(context.lifetimes.emailCode / 60)) },
     back: { ...signInNext, text: 'code.back' },

@@ -24,7 +24,7 @@ export function checkEmailPage(
   {
     challenge,
     ...page
-  }: Pick<CodePage, 'browser' | 'continuation' | 'target'> & { readonly challenge: string | undefined },
+  }: Pick<CodePage, 'browser' | 'name' | 'continuation' | 'target'> & { readonly challenge: string | undefined },
 ): PageAnswer {
   if (challenge !== undefined) return codePage(context, texts, { ...page, challenge, confirms: true })
   const minutes = String(Math.round(context.lifetimes.signInLink / 60))

@@ -53,10 +53,11 @@ export function requestCodeEndpoint(context: LoginContext): Handler {
     }
     const found = await context.store.users.findByLogin(email)
     const owner = found?.email?.toLowerCase() === email ? found : undefined
-    await countRequest(context, request, owner?.id ?? email, isKnownDevice(context, request, owner))
+    const account = owner?.id ?? email
+    await countRequest(context, request, account, isKnownDevice(context, request, owner))
     const challenge = randomToken()
     // The page does not wait for the mail: its duration would reveal whether there is an account.
-    const begun = { browser, continuation: sealed, challenge, account: owner?.id ?? email, amr: methodsOf.email }
+    const begun = { browser, continuation: sealed, challenge, name: email, account, amr: methodsOf.email }
     void mailSignInCode(context, request, mayUseCode(owner) ? owner : undefined, begun).catch((error) =>
       request.log.error({ err: error }, 'a sign-in code could not be sent'),
     )
@@ -89,19 +90,14 @@ export function enterCodeEndpoint(context: LoginContext): Handler {
     const challenge = parameters.get('challenge') ?? ''
     const hashes = { challengeHash: tokenHash(challenge), browserHash: tokenHash(browser.id) }
     const now = context.clock.now()
-    const find = () => context.store.signInLinks.findCode(hashes.challengeHash, hashes.browserHash, now)
-    // The same for an address without an account as for one of somebody else.
-    const isAbout = async ({ id }: User) => {
-      const waiting = await find()
-      return waiting === undefined || waiting.user?.id === id
-    }
-    if (await answersOlderForm(context, { request, reply, browser }, parameters, { isAbout })) return reply
+    const name = parameters.get('name') ?? ''
+    if (await answersOlderForm(context, { request, reply, browser }, parameters, { name })) return reply
     const sealed = parameters.getRequired('continuation')
     const continuation = openContinuation(context, browser, sealed)
-    const pending = await find()
+    const pending = await context.store.signInLinks.findCode(hashes.challengeHash, hashes.browserHash, now)
     if (pending === undefined) throw expiredCode()
     const texts = textsFor(context, request, String(continuation.request.ui_locales ?? ''))
-    const page = { browser, challenge, continuation: sealed, target: continuation.target, wrong: 'code.wrong' }
+    const page = { browser, challenge, name, continuation: sealed, target: continuation.target, wrong: 'code.wrong' }
     const wrongPage = () => sendPage(context, reply, texts, codePage(context, texts, page))
     const code = parseCode(parameters.get('code') ?? '')
     if (code === undefined) return wrongPage()

@@ -55,7 +55,7 @@ export function loginEndpoint(
         request.log.error({ err: error }, 'a sign-in confirmation could not be sent'),
       )
       const { target } = continuation
-      return sendPage(context, reply, texts, checkEmailPage(context, texts, { ...begun, target }))
+      return sendPage(context, reply, texts, checkEmailPage(context, texts, { ...begun, name, target }))
     }
     if ('user' in result && (await finish(context, { request, reply, browser }, result, sealed))) return reply
     const failure = 'user' in result ? await rejectPassword(context, request, result.user) : result

@@ -271,6 +271,8 @@ test('an unknown device of an attacked account confirms its password with a code
   const hidden = (text: string) => text.replaceAll(/(value)="[^"]*"/g, '$1')
   assert.equal(hidden(right.page.text), hidden(wrong.page.text))
   assert.match((await wrong.browser.submit(wrong.page, { code: '123456' })).text, /This code is incorrect/)
+  await wrong.browser.signIn(await wrong.browser.get('/account'), 'new', 'fork handles please')
+  assert.equal((await wrong.browser.submit(wrong.page, { code: '123456' })).status, 409, 'a page about somebody else')
   const mail = await nextMail(limited)
   assert.equal(mail.event, 'confirm_sign_in')
   assert.equal((await right.browser.submit(right.page, { code: codeOf(mail) })).status, 303)

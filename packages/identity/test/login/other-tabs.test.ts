@@ -165,22 +165,25 @@ test('the request is checked again: one about another user asks for that one', a
   assert.match(next.text, /action="\/login"/)
 })
 
-test('a page that waits for a code says nothing about the account of its address', async () => {
+test('a page that waits for a code says nothing about the account of its address, however old', async () => {
   const [stranger] = await createPerson(running)
-  for (const [email, status] of [
-    ['alice@example.com', 303],
-    [`${stranger}@people.example`, 409],
-    ['nobody@people.example', 409],
-  ] as const) {
-    const browser = new TestBrowser(running)
-    const { form_token = '', continuation = '' } = hiddenFields(await browser.get(authorizeUrl(request())))
-    const page = await browser.post('/login/code', { form_token, continuation, email })
-    const [, challenge = ''] = /name="challenge" value="([^"]+)"/.exec(page.text) ?? []
-    while (!(await isWaiting(challenge)));
-    await signInElsewhere(browser)
-    const response = await browser.submit(page, { code: '123456' })
-    assert.equal(response.status, status, email)
-  }
+  for (const age of [0, 11 * 60_000])
+    for (const [email, status] of [
+      ['alice@example.com', 303],
+      [`${stranger}@people.example`, 409],
+      ['nobody@people.example', 409],
+    ] as const) {
+      const browser = new TestBrowser(running)
+      const { form_token = '', continuation = '' } = hiddenFields(await browser.get(authorizeUrl(request())))
+      const page = await browser.post('/login/code', { form_token, continuation, email })
+      const { challenge = '' } = hiddenFields(page)
+      while (!(await isWaiting(challenge)));
+      await signInElsewhere(browser)
+      running.clock.advance(age)
+      const response = await browser.submit(page, { code: '123456' })
+      running.clock.set(Date.now())
+      assert.equal(response.status, status, `${email} ${age}`)
+    }
 })
 
 /** Whether the code of a page is stored; the page does not wait for it. */

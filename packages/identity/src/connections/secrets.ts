@@ -26,12 +26,11 @@ export function connectionResponsePurpose(hash: string): string {
 /** The record of a session's account at a provider, with its ID token sealed. */
 export function sealProviderSession(
   key: KeyRing,
-  { linkId, sid, idToken }: Pick<ProviderSession, 'linkId' | 'sid' | 'idToken'>,
-  pendingSince?: number,
+  { linkId, sid, idToken, since }: Pick<ProviderSession, 'linkId' | 'sid' | 'idToken' | 'since'>,
 ): ProviderSessionRecord {
   const id = randomUUIDv7()
   const idTokenSealed = idToken === undefined ? undefined : seal(idToken, key, providerSessionPurpose(id))
-  return { id, linkId, sid, idTokenSealed, pendingSince }
+  return { id, linkId, sid, idTokenSealed, since }
 }
 
 /** The purpose that the ID token of a session is sealed for. */

@@ -16,7 +16,7 @@ import { maxRedirectLength } from '../sessions/resume.ts'
 import { completeSignIn, type FactorProof } from '../sessions/second-factor/complete-sign-in.ts'
 import { proveApp } from '../sessions/second-factor/enrolment.ts'
 import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
-import { mayBeFormOf, openPendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import { mayBeFormOf, openPendingSignIn, waitingAtProvider } from '../sessions/second-factor/pending-sign-in.ts'
 import { rememberDevice } from '../sessions/second-factor/remembered-device.ts'
 import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
@@ -31,6 +31,9 @@ export function factorSignInEndpoint(context: FactorContext): Handler {
     if (read === undefined) return reply
     const { exchange, parameters, pendingRequest } = read
     const { user, pending, continuation } = pendingRequest
+    const waiting = waitingAtProvider(exchange.browser, pending)
+    if (waiting !== undefined && (await context.store.providerSessions.isVoid(waiting)))
+      throw new PageError(400, 'error.stale')
     const device = findKnownDevice(context, request, user) ?? 'unknown'
     const attempt = { account: user.id, device, challenge: pending.challenge }
     const result = await verifyFactor(context, request, { user, attempt }, parameters)
@@ -52,13 +55,19 @@ export function enrolSignInEndpoint(context: FactorContext): Handler {
     // Whoever has a factor by now signs in with it.
     if (factors.length > 0) throw new PageError(400, 'error.stale')
     const enrolment = parameters.getRequired('enrolment')
-    const proven = await proveApp(context, { ...exchange, user }, { enrolment, code: parameters.get('code') })
+    const { browser } = exchange
+    const raises = pending.raises === undefined ? undefined : browser.signedIn?.session
+    const origin = { raises, details: pending.details, waiting: waitingAtProvider(browser, pending) }
+    const proof = { enrolment, code: parameters.get('code') }
+    const proven = await proveApp(context, { ...exchange, user }, proof, origin)
     if (proven === undefined)
       return sendEnrolPage(context, exchange, pendingRequest, { wrong: 'enrol.wrong', status: 400, enrolment })
-    const isKnown = isKnownDevice(context, request, user)
-    await complete(context, exchange, { user: proven.user, pending, amr: methodsOf.totp, isKnown })
+    if (raises === undefined) {
+      const isKnown = isKnownDevice(context, request, user)
+      await complete(context, exchange, { user: proven.user, pending, amr: methodsOf.totp, isKnown })
+    }
     if (proven.codes === undefined) return resumeSealed(context, exchange, continuation)
-    const resumed = openContinuation(context, exchange.browser, continuation)
+    const resumed = openContinuation(context, browser, continuation)
     const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))
     const method = continuation.length <= maxRedirectLength ? 'get' : 'post'
     const page = { codes: proven.codes, to: resumed.to, continuation, method, formTargets: targetsOf(resumed) } as const

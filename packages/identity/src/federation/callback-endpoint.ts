@@ -41,12 +41,13 @@ export function providerCallbackEndpoint(
     if (returned === undefined || connection === undefined || !isEnabled(connection)) {
       return refuse(context, exchange, id, returned === undefined ? 'state' : 'disabled')
     }
+    const since = context.clock.now()
     const profile = await readProvider(context, exchange, connection, returned)
     if (profile === undefined) return reply
     const { linking } = returned.flow
     const answered =
       linking === undefined
-        ? await signInAt(context, exchange, { connection, profile, continuation: returned.continuation })
+        ? await signInAt(context, exchange, { connection, profile, since, continuation: returned.continuation })
         : await linkToAccount(context, exchange, { connection, profile, linking })
     return answered ? reply : refuse(context, exchange, id, 'account')
   }

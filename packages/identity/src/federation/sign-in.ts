@@ -18,6 +18,8 @@ import { joinOrganization, mayUseAccount } from './organization.ts'
 export interface ProviderSignIn {
   readonly connection: Connection
   readonly profile: ProviderUser
+  /** When the exchange with the provider began, in Unix milliseconds. */
+  readonly since: number
   readonly continuation: string
 }
 
@@ -27,7 +29,7 @@ export async function signInAt(
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
 ): Promise<boolean> {
-  const { connection, profile, continuation } = signIn
+  const { connection, profile, since, continuation } = signIn
   if (!maySignIn(connection)) return false
   if (!(await isOfOrganization(context, connection, profile.email))) return false
   // Before an account is created or linked that this connection may not open.
@@ -49,13 +51,16 @@ export async function signInAt(
   if (!(await mayUseAccount(context, connection, user))) return false
   await joinOrganization(context, exchange.request, signIn, user)
   const kept = signsOutThere(connection) ? { idToken: profile.idToken } : {}
-  const provider = { connectionId: connection.id, linkId, sid: profile.sid, ...kept }
+  const provider = { connectionId: connection.id, linkId, sid: profile.sid, since, ...kept }
   const { authTime } = profile
   const proven = { user, amr: methodsOf.federation, details: { connection: connection.id }, provider, authTime }
   return finishSignIn(context, exchange, proven, continuation)
 }
 
-function linkOf({ connection, profile: { issuer, subject, email } }: Omit<ProviderSignIn, 'continuation'>): NewLink {
+function linkOf({
+  connection,
+  profile: { issuer, subject, email },
+}: Omit<ProviderSignIn, 'continuation' | 'since'>): NewLink {
   return { connectionId: connection.id, issuer, subject, email }
 }
 

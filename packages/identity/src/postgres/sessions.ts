@@ -140,7 +140,7 @@ export class PostgresSessions implements Sessions {
     if (messages.length === 0 && provider === undefined)
       return (await this.#database.query(text, values)).rowCount === 1
     return this.#database.transaction(async (tx) => {
-      if (provider !== undefined && (await isVoidAtProvider(tx, session, provider))) return false
+      if (provider !== undefined && (await isVoidAtProvider(tx, { ...provider, sessionId: session.id }))) return false
       const written = (await tx.query(text, values)).rowCount === 1
       if (written && provider !== undefined) await putProviderSession(tx, session, provider)
       if (written) await putMessages(tx, messages)

@@ -118,7 +118,7 @@ export interface SignIn {
 /**
  * Signs the user in with a new cookie, which prevents session fixation. The same user's session continues, so that its
  * end reaches every client used in it; another user's session ends. Undefined, without effect, when the credentials
- * that were verified are no longer the account's, or what was pending is void.
+ * that were verified are no longer the account's, or what was proven is void.
  */
 export async function signIn(
   context: BrowserContext & Pick<PageContext, 'signalOutbox' | 'branding' | 'mail'>,
@@ -161,7 +161,9 @@ export async function signIn(
   const { sessions } = context.store
   const version = user.credentialVersion
   const notices = isKnown ? [] : createNotices(context, { user, kind: 'new_device', request })
-  const through = provider && sealProviderSession(context.encryptionKey, provider, pendingSince)
+  // A logout in the millisecond in which the exchange began may be older: only a sign-in that waited is void by it.
+  const through =
+    provider && sealProviderSession(context.encryptionKey, { ...provider, since: pendingSince ?? provider.since + 1 })
   const record = { messages: notices, isNewDevice: !isKnown, provider: through }
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
   const session = renewed ? again : started

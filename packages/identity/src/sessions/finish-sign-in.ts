@@ -33,9 +33,9 @@ export interface ProvenUser {
  * Ends every way to sign in: starts the session and resumes what the browser was doing, by its sealed continuation. Where
  * a second factor is missing, its page is sent instead, and there is no session; before a first factor is enrolled, a
  * sign-in that was silent at the provider has to become a new one. False, without effect and without a
- * response, when what was proven is void: the credentials changed meanwhile, the account is locked, or the connection of
- * the user's email domain is the only way to sign in. (It returns no
- * reply: whoever awaits one gets undefined, because a reply is a promise of its own end.)
+ * response, when what was proven is void: the credentials changed meanwhile, the account is locked, the session at the
+ * provider has ended, or the connection of the user's email domain is the only way to sign in. (It returns no reply:
+ * whoever awaits one gets undefined, because a reply is a promise of its own end.)
  *
  * @throws PageError 400 for a continuation of another browser or an old one
  */

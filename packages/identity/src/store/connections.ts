@@ -1,4 +1,5 @@
 import type { Connection } from '../model/connection.ts'
+import type { ProviderSession } from '../model/grants/session.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
 import type { SignOutOptions } from './sessions.ts'
@@ -151,6 +152,14 @@ export interface StoredProviderSession {
   readonly idTokenSealed: string | undefined
 }
 
+/** A sign-in at a provider of which there is no session yet. */
+export interface WaitingProviderSession extends Pick<ProviderSession, 'linkId' | 'sid'> {
+  /** In Unix milliseconds: a logout there from then on makes it void. */
+  readonly since: number
+  /** The session that it continues, if any. */
+  readonly sessionId: string | undefined
+}
+
 /** A session at a provider, or all of a user there, that ended. */
 export interface ProviderLogout {
   readonly connectionId: string
@@ -174,6 +183,8 @@ export interface EndedSession {
 export interface ProviderSessions {
   /** Through which provider a session was signed in to last. */
   find(sessionId: string): Promise<StoredProviderSession | undefined>
+  /** Whether a sign-in is void: the session there has ended since, or the one that it continues has a newer one there. */
+  isVoid(waiting: WaitingProviderSession): Promise<boolean>
   /** Ends the sessions that a logout is about, in one step; `replayed` when the same token was used before. */
   end(logout: ProviderLogout, end: SignOutOptions): Promise<readonly EndedSession[] | 'replayed'>
 }

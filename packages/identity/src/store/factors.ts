@@ -1,6 +1,7 @@
 import type { FactorKind } from '../model/factors/second-factor.ts'
+import type { WaitingProviderSession } from './connections.ts'
 import type { OutboxMessage } from './operations.ts'
-import type { SignOutOptions } from './sessions.ts'
+import type { RaisedSession, SignOutOptions } from './sessions.ts'
 import type { ExpectedRoles } from './users.ts'
 
 /** A factor that a user has enrolled. Times are Unix milliseconds. */
@@ -36,6 +37,14 @@ export interface FactorChange {
   readonly now: number
 }
 
+/** What an enrolment depends on beside the credentials: what it is part of, where that can end. */
+export interface EnrolmentChange extends FactorChange {
+  /** The session that it raises. */
+  readonly session?: RaisedSession | undefined
+  /** The sign-in that it completes. */
+  readonly waiting?: WaitingProviderSession | undefined
+}
+
 /** What an enrolment resulted in. */
 export interface Enrolment {
   /** The new version of the credentials: sign-ins and remembered devices of the version before are void. */
@@ -64,10 +73,11 @@ export interface Factors {
 export interface AuthenticatorApps {
   find(userId: string): Promise<AuthenticatorApp | undefined>
   /**
-   * Stores an app whose code was proven, in place of the one before, and the recovery codes of a user who has none.
-   * Undefined, without effect, when the credentials have changed.
+   * Stores an app whose code was proven, in place of the one before, and the recovery codes of a user who has none; and
+   * raises the session, whose cookie changes. Undefined, without effect, when the credentials have changed, the session
+   * has ended, or a logout at the provider made the sign-in void.
    */
-  enrol(app: AuthenticatorApp, codeHashes: readonly string[], change: FactorChange): Promise<Enrolment | undefined>
+  enrol(app: AuthenticatorApp, codeHashes: readonly string[], change: EnrolmentChange): Promise<Enrolment | undefined>
   /** Accepts a code by its step. False when it, or a later one, was accepted before. */
   accept(userId: string, step: number, now: number): Promise<boolean>
   /**

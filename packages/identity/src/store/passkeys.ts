@@ -1,6 +1,7 @@
 import type { Passkey } from '../model/factors/passkey.ts'
 import type { User } from '../model/user.ts'
 import type { OutboxMessage } from './operations.ts'
+import type { RaisedSession } from './sessions.ts'
 import type { ExpectedRoles } from './users.ts'
 
 /** A passkey with its owner, whose account is not locked. */
@@ -16,11 +17,8 @@ export interface NewPasskey {
   readonly passkey: Passkey
   /** Of the user's credentials when the registration was allowed: it happens only while they are current. */
   readonly credentialVersion: string
-  /**
-   * The session in which it is created, the methods (RFC 8176) that its creation proved there, and the hash of the cookie
-   * that the session has from then on.
-   */
-  readonly session: { readonly id: string; readonly amr: readonly string[]; readonly secretHash: string }
+  /** The session in which it is created. */
+  readonly session: RaisedSession
 }
 
 /** What a verified response says about a passkey. */

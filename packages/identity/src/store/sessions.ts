@@ -35,20 +35,29 @@ export interface SignInRecord {
 export interface ProviderSessionRecord extends Pick<ProviderSession, 'linkId' | 'sid'> {
   readonly id: string
   readonly idTokenSealed: string | undefined
-  /** When the user signed in there, in Unix milliseconds, where a second factor was proven now. Default: now. */
-  readonly pendingSince?: number | undefined
+  /** When the user signed in there, in Unix milliseconds: a logout there from then on makes the sign-in void. */
+  readonly since: number
+}
+
+/** A session that a factor raises, which is enrolled in it. */
+export interface RaisedSession {
+  readonly id: string
+  /** The methods (RFC 8176) that the enrolment proved there. */
+  readonly amr: readonly string[]
+  /** Of the cookie that the session has from then on. */
+  readonly secretHash: string
 }
 
 /** Browser sessions. */
 export interface Sessions {
   /**
    * Starts a session of a user who was verified with the credentials of this version. False when they have changed, the
-   * account was locked or deleted, or a logout at the provider ended what was pending: then there is no session.
+   * account was locked or deleted, or a logout at the provider made the sign-in void: then there is no session.
    */
   start(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /**
    * Continues the session of a user who signed in again, with a new cookie. False as for `start`, when it has ended, or
-   * when it continued since through another session of the account at the provider than the pending one.
+   * when it continued since through another session of the account at the provider than this one.
    */
   renew(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */

@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
-import type { Database } from '@gatehouse/kit'
+import type { Database, Query } from '@gatehouse/kit'
 import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehouse/testing'
 import { Authenticator } from '../support/factors/authenticator.ts'
-import { asksForFactor, isSignedIn, TestApp } from '../support/factors/factors.ts'
+import { asksForFactor, isSignedIn, shownCodes, TestApp } from '../support/factors/factors.ts'
 import { passkeyFields, registerPasskey, requestOptions, signInByPasskey } from '../support/factors/passkeys.ts'
 import { authorizeUrl, pkce, TestBrowser } from '../support/journey.ts'
 import {
   addMember,
+  assertRefused,
   callbackOf,
+  comeBack,
   connectionTo,
   proveDomain,
   requireSecondFactor,
   setupWith,
+  signInAt,
   signInWithOrganization,
   upstreamClient,
 } from '../support/providers.ts'
@@ -46,6 +49,25 @@ async function setupAcme(database?: Database): Promise<Running> {
 
 let made = 0
 
+/** A member of the organization without a factor. */
+async function createColleague(running: Running) {
+  const id = `member-${++made}`
+  const email = `${id}@${domain}`
+  await running.identity.management.createUser({ id, email, email_verified: true })
+  await addMember(running, 'acme', id)
+  return { id, email }
+}
+
+/** What is stored of a user's factors, and with which credentials. */
+async function factorsOf({ database }: Running, id: string) {
+  const { rows } = await database.query<{ version: string; apps: number; codes: number }>(
+    `SELECT credential_version AS version, (SELECT count(*)::int FROM identity.authenticator_app WHERE user_id = $1) AS apps,
+       (SELECT count(*)::int FROM identity.recovery_code WHERE user_id = $1) AS codes FROM identity.account WHERE id = $1`,
+    [id],
+  )
+  return rows[0] ?? assert.fail()
+}
+
 /** A member of the organization with a passkey and an app. */
 async function createMember(running: Running) {
   const id = `member-${++made}`
@@ -58,9 +80,10 @@ async function createMember(running: Running) {
   assert.equal((await registerPasskey(browser, authenticator)).headers.location, '/account/passkeys')
   const page = await browser.get('/account/factors/app')
   const app = new TestApp(running, page)
-  assert.equal((await browser.submit(page, { code: app.code() })).status, 200)
+  const codes = shownCodes(await browser.submit(page, { code: app.code() }))
+  assert.equal(codes.length, 10)
   await addMember(running, 'acme', id)
-  return { running, id, email, authenticator, app }
+  return { running, id, email, authenticator, app, codes }
 }
 
 type Member = Awaited<ReturnType<typeof createMember>>
@@ -80,12 +103,15 @@ const complete = {
   'an app': ({ app }: Member, { browser, page }: Waiting) => browser.submit(page, { code: app.nextCode() }),
 }
 
-async function logOutThere({ running }: Member, claims: Readonly<Record<string, unknown>>): Promise<void> {
+async function logOutThere(
+  { running }: Pick<Member, 'running'>,
+  claims: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const form = { logout_token: provider.createLogoutToken({ claims }) }
   assert.equal((await running.post('/login/providers/acme/logout', form)).status, 200)
 }
 
-async function assertStale({ browser }: Waiting, response: TestResponse): Promise<void> {
+async function assertStale({ browser }: Pick<Waiting, 'browser'>, response: TestResponse): Promise<void> {
   assert.equal(response.status, 400, response.text)
   assert.match(response.text, /expired/)
   assert.equal(await isSignedIn(browser), false)
@@ -128,6 +154,32 @@ describe('a sign-in that waits', () => {
     }
   })
 
+  test('enrols no app after a logout', async () => {
+    const { id, email } = await createColleague(running)
+    const browser = new TestBrowser(running)
+    provider.user = { sub: id, email, email_verified: true, sid: 'up-enrol' }
+    const page = await signInWithOrganization(browser, email)
+    assert.match(page.text, /action="\/login\/enrol"/)
+    await logOutThere({ running }, {})
+    running.clock.advance(60_000)
+    const before = await factorsOf(running, id)
+    const code = new TestApp(running, page).code()
+    await assertStale({ browser }, await browser.submit(page, { code }))
+    assert.deepEqual(await factorsOf(running, id), before)
+    assert.deepEqual([before.apps, before.codes], [0, 0])
+  })
+
+  test('uses up no code after a logout', async () => {
+    const member = await createMember(running)
+    const waiting = await proveFirst(member, 'up-code')
+    await logOutThere(member, {})
+    const before = await factorsOf(running, member.id)
+    const response = await waiting.browser.submit(waiting.page, { recovery_code: member.codes[0] ?? '' })
+    await assertStale(waiting, response)
+    assert.deepEqual(await factorsOf(running, member.id), before)
+    assert.deepEqual([before.apps, before.codes], [1, 10])
+  })
+
   test('is completed after a logout of another session, and after one before it began', async () => {
     const member = await createMember(running)
     const waiting = await proveFirst(member, 'up-1')
@@ -165,6 +217,58 @@ const request = () => ({
   scope: 'openid',
   code_challenge: pkce().code_challenge,
   code_challenge_method: 'S256',
+})
+
+/** The response to a provider's code, of which the account is known when a logout arrives: milliseconds before the end. */
+async function comeBackLoggedOut(running: Running, send: () => Promise<TestResponse>): Promise<TestResponse> {
+  const query = running.database.query.bind(running.database)
+  let ended: Promise<void> | undefined
+  running.database.query = async <Row extends object>(text: string | Query, values?: readonly unknown[]) => {
+    const result = await query<Row>(text, values)
+    if (ended === undefined && String(text).includes('UPDATE identity.linked_account')) {
+      running.clock.advance(5)
+      ended = logOutThere({ running }, {})
+      await ended
+      running.clock.advance(5)
+    }
+    return result
+  }
+  const response = await send().finally(() => {
+    running.database.query = query
+  })
+  assert.ok(ended)
+  return response
+}
+
+describe('a sign-in whose code is exchanged', () => {
+  test('is void after a logout, and the next one is not', async () => {
+    const running = await setupWith([connectionTo(provider)])
+    try {
+      provider.user = { sub: 'swift', email: 'swift@people.example', email_verified: true, sid: 'up-swift' }
+      await signInAt(running)
+      const browser = new TestBrowser(running)
+      const path = await comeBack(browser)
+      await assertRefused(browser, await comeBackLoggedOut(running, () => browser.get(path)))
+      await signInAt(running, browser)
+      assert.ok(await isSignedIn(browser))
+    } finally {
+      await running.close()
+    }
+  })
+
+  test('and which then waits for its second factor, is void after a logout', async () => {
+    const running = await setupAcme()
+    try {
+      const member = await createMember(running)
+      const browser = new TestBrowser(running)
+      provider.user = { sub: member.id, email: member.email, email_verified: true, sid: 'up-swift' }
+      const page = await comeBackLoggedOut(running, () => signInWithOrganization(browser, member.email))
+      assert.ok(asksForFactor(page), page.text)
+      await assertStale({ browser }, await complete['an app'](member, { browser, page }))
+    } finally {
+      await running.close()
+    }
+  })
 })
 
 describe('on PostgreSQL', () => {

@@ -7,6 +7,8 @@ export interface ProviderSession {
   readonly sid?: string | undefined
   /** The ID token; only where signing out here signs out there too. */
   readonly idToken?: string | undefined
+  /** When the exchange began that proved it, in Unix milliseconds: a logout there from then on makes it void. */
+  readonly since: number
 }
 
 /** How long a user has for the second factor of a sign-in, in milliseconds. */

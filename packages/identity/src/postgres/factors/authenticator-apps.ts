@@ -1,6 +1,14 @@
 import type { Database } from '@gatehouse/kit'
-import type { AuthenticatorApp, AuthenticatorApps, Enrolment, FactorChange } from '../../store/index.ts'
+import type {
+  AuthenticatorApp,
+  AuthenticatorApps,
+  Enrolment,
+  EnrolmentChange,
+  FactorChange,
+} from '../../store/index.ts'
+import { isVoidAtProvider } from '../federation/provider-sessions.ts'
 import { putMessages } from '../operations/outbox.ts'
+import { lockForEnrolment, raiseSession } from '../raised-session.ts'
 import { completeEnrolment, removeUselessCodes, renewCredentials } from './factors.ts'
 
 /** Authenticator apps in `identity.authenticator_app`. */
@@ -22,9 +30,12 @@ export class PostgresAuthenticatorApps implements AuthenticatorApps {
   enrol(
     { userId, secretSealed, lastStep }: AuthenticatorApp,
     codeHashes: readonly string[],
-    change: FactorChange,
+    change: EnrolmentChange,
   ): Promise<Enrolment | undefined> {
+    const { session, waiting } = change
     return this.#database.transaction(async (tx) => {
+      if (waiting !== undefined && (await isVoidAtProvider(tx, waiting))) return undefined
+      if (session !== undefined && !(await lockForEnrolment(tx, change, session))) return undefined
       const credentialVersion = await renewCredentials(tx, change)
       if (credentialVersion === undefined) return undefined
       await tx.query(
@@ -34,6 +45,7 @@ export class PostgresAuthenticatorApps implements AuthenticatorApps {
         [userId, secretSealed, lastStep, change.now],
       )
       const storedCodes = await completeEnrolment(tx, userId, codeHashes, change.now)
+      if (session !== undefined) await raiseSession(tx, session)
       await putMessages(tx, change.messages)
       return { credentialVersion, storedCodes }
     })

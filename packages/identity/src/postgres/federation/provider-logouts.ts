@@ -5,11 +5,12 @@ import type {
   ProviderSessions,
   SignOutOptions,
   StoredProviderSession,
+  WaitingProviderSession,
 } from '../../store/index.ts'
 import { deleteRefreshFamilies } from '../grants/ended-grants.ts'
 import { orUndefined } from '../rows.ts'
 import { endSessions } from '../sessions.ts'
-import { recordProviderLogout } from './provider-sessions.ts'
+import { isVoidAtProvider, recordProviderLogout } from './provider-sessions.ts'
 
 /**
  * The links at connection `$1` and issuer `$2` with the sessions that a logout is about: of subject `$3`, of session `$4`
@@ -36,6 +37,10 @@ export class PostgresProviderSessions implements ProviderSessions {
     )
     const [row] = rows
     return row && { id: row.id, connectionId: row.connection_id, idTokenSealed: orUndefined(row.id_token_sealed) }
+  }
+
+  isVoid(waiting: WaitingProviderSession): Promise<boolean> {
+    return this.#database.transaction((tx) => isVoidAtProvider(tx, waiting))
   }
 
   end(logout: ProviderLogout, end: SignOutOptions): Promise<readonly EndedSession[] | 'replayed'> {

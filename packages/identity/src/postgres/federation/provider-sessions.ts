@@ -1,6 +1,6 @@
 import { type Transaction, tokenHash } from '@gatehouse/kit'
 import { pendingSignInMs, type Session } from '../../model/grants/session.ts'
-import type { ProviderLogout, ProviderSessionRecord } from '../../store/index.ts'
+import type { ProviderLogout, ProviderSessionRecord, WaitingProviderSession } from '../../store/index.ts'
 
 /** How long a logout is kept: until no sign-in waits that began before it, nor a request that completes one. */
 const logoutKeptMs = pendingSignInMs + 60_000
@@ -12,8 +12,8 @@ type ProviderAccount = Pick<ProviderLogout, 'connectionId' | 'issuer' | 'subject
 type Extent = 'session' | 'unnamed' | 'all'
 
 /**
- * Records a logout for the sign-ins that wait for their second factor, of which nothing is stored. One that is being
- * completed waits, or is waited for.
+ * Records a logout for the sign-ins of which nothing is stored yet, such as those that wait for their second factor. One
+ * that is being completed waits, or is waited for.
  *
  * @param now Unix milliseconds
  */
@@ -30,15 +30,13 @@ export async function recordProviderLogout(tx: Transaction, logout: ProviderLogo
 }
 
 /**
- * Whether a sign-in that waited for its second factor must not become this session: its own at the provider has ended
- * since, or this session went on through a newer one of the same account. To be asked before accounts are locked.
+ * Whether a sign-in must not become a session: its own at the provider has ended since, or the session that it continues
+ * went on through a newer one of the same account. To be asked before accounts are locked.
  */
 export async function isVoidAtProvider(
   tx: Transaction,
-  session: Session,
-  { linkId, sid, pendingSince }: ProviderSessionRecord,
+  { linkId, sid, since, sessionId }: WaitingProviderSession,
 ): Promise<boolean> {
-  if (pendingSince === undefined) return false
   const { rows: links } = await tx.query<{ connection_id: string; issuer: string; subject: string }>(
     'SELECT connection_id, issuer, subject FROM identity.linked_account WHERE id = $1',
     [linkId],
@@ -52,7 +50,7 @@ export async function isVoidAtProvider(
      UNION ALL
      SELECT 1 FROM identity.provider_session
      WHERE session_id = $4 AND link_id = $5 AND signed_in_at > $6 AND sid IS DISTINCT FROM $7`,
-    [purposeOf(account), hashes, pendingSince + logoutKeptMs, session.id, linkId, pendingSince, sid ?? null],
+    [purposeOf(account), hashes, since + logoutKeptMs, sessionId ?? null, linkId, since, sid ?? null],
   )
   return rows.length > 0
 }
@@ -80,14 +78,14 @@ async function lockExtents(
  */
 export async function putProviderSession(
   tx: Transaction,
-  { id: sessionId, userId, seenAt }: Session,
-  { id, linkId, sid, idTokenSealed, pendingSince = seenAt }: ProviderSessionRecord,
+  { id: sessionId, userId }: Session,
+  { id, linkId, sid, idTokenSealed, since }: ProviderSessionRecord,
 ): Promise<void> {
   await tx.query(
     `INSERT INTO identity.provider_session (id, session_id, link_id, sid, id_token_sealed, signed_in_at)
      SELECT $1, $2, l.id, $4, $5, $6 FROM identity.linked_account l WHERE l.id = $3 AND l.user_id = $7
      ON CONFLICT (session_id, link_id) DO UPDATE SET id = excluded.id, sid = excluded.sid,
        id_token_sealed = excluded.id_token_sealed, signed_in_at = excluded.signed_in_at`,
-    [id, sessionId, linkId, sid ?? null, idTokenSealed ?? null, pendingSince, userId],
+    [id, sessionId, linkId, sid ?? null, idTokenSealed ?? null, since, userId],
   )
 }

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { Passkey } from '../../model/factors/passkey.ts'
 import type { AddPasskeyResult, NewPasskey, OutboxMessage, PasskeyRegistrations } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
+import { lockForEnrolment, raiseSession } from '../raised-session.ts'
 
 /** Registrations of passkeys: handles in `identity.account`, passkeys in `identity.passkey`. */
 export class PostgresPasskeyRegistrations implements PasskeyRegistrations {
@@ -30,21 +31,13 @@ export class PostgresPasskeyRegistrations implements PasskeyRegistrations {
   ): Promise<AddPasskeyResult> {
     return this.#database.transaction(async (tx) => {
       // Registrations of one user wait for each other here, so that none passes the limit beside another.
-      const { rowCount: current } = await tx.query(
-        `SELECT 1 FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL
-         FOR NO KEY UPDATE`,
-        [passkey.userId, credentialVersion],
-      )
-      if (current === 0 || !(await lockSession(tx, session.id, passkey.userId))) return 'outdated'
+      const change = { userId: passkey.userId, verified: credentialVersion }
+      if (!(await lockForEnrolment(tx, change, session))) return 'outdated'
       const { rowCount: count } = await tx.query('SELECT 1 FROM identity.passkey WHERE user_id = $1', [passkey.userId])
       if (count >= max) return 'full'
       if (!(await insertPasskey(tx, passkey))) return 'duplicate'
       await tx.query('DELETE FROM identity.factor_reset WHERE user_id = $1', [passkey.userId])
-      await tx.query(
-        `UPDATE identity.session n SET secret_hash = $3,
-           amr = n.amr || ARRAY(SELECT m FROM unnest($2::text[]) m WHERE m <> ALL (n.amr)) WHERE n.id = $1`,
-        [session.id, session.amr, session.secretHash],
-      )
+      await raiseSession(tx, session)
       await putMessages(tx, messages)
       return 'added'
     })
@@ -72,10 +65,4 @@ export async function insertPasskey(tx: Transaction, passkey: Passkey): Promise<
     ],
   )
   return rowCount === 1
-}
-
-/** Locks the session of a user until the end of the transaction; false when it has ended. */
-async function lockSession(tx: Transaction, id: string, userId: string): Promise<boolean> {
-  const text = 'SELECT 1 FROM identity.session WHERE id = $1 AND user_id = $2 FOR UPDATE'
-  return (await tx.query(text, [id, userId])).rowCount === 1
 }

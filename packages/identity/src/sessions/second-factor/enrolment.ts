@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { seal, tokenHash, unseal } from '@gatehouse/kit'
-import type { FastifyRequest } from 'fastify'
+import { randomToken, seal, tokenHash, unseal } from '@gatehouse/kit'
 import { audit } from '../../audit/record.ts'
 import type { PageContext } from '../../context/context.ts'
 import { createNotices } from '../../mail/notices.ts'
+import { methodsOf, signInMethodOf } from '../../model/authentication.ts'
 import { createRecoveryCodes, readRecoveryCode } from '../../model/factors/recovery-codes.ts'
 import { encodeBase32, findStep, readCode, totpSecretBytes, totpUri } from '../../model/factors/totp.ts'
+import type { Session } from '../../model/grants/session.ts'
 import type { User } from '../../model/user.ts'
 import { PageError } from '../../pages/page-error.ts'
-import type { Browser } from '../browser.ts'
+import type { WaitingProviderSession } from '../../store/index.ts'
+import { type Browser, keepKnownDevice, setSessionCookie } from '../browser.ts'
+import type { BrowserExchange } from '../sign-in-page.ts'
 import { sealSecret } from './totp-secret.ts'
 
 /** How long a secret waits for the code that proves it, in milliseconds. */
@@ -25,10 +28,7 @@ interface PendingEnrolment {
 
 const purpose = 'pending enrolment'
 
-type EnrolmentContext = Pick<
-  PageContext,
-  'issuer' | 'store' | 'clock' | 'metrics' | 'encryptionKey' | 'branding' | 'signalOutbox' | 'mail'
->
+type EnrolmentContext = Pick<PageContext, 'clock' | 'encryptionKey' | 'branding'>
 
 /** What the enrolment page shows of a secret. */
 export interface ShownSecret {
@@ -59,6 +59,15 @@ export function showSecret(context: EnrolmentContext, user: User, enrolment: str
   return { enrolment, uri, secret: encodeBase32(secret) }
 }
 
+/** What an enrolment belongs to: once that has ended nothing is stored. */
+export interface EnrolmentOrigin {
+  /** The session that it raises, and further facts for the audit trail. */
+  readonly raises?: Session | undefined
+  readonly details?: Readonly<Record<string, unknown>>
+  /** The sign-in at a provider that it completes. */
+  readonly waiting?: WaitingProviderSession | undefined
+}
+
 /** A proven app: the user with the new credentials, and the recovery codes that are shown once, if there are new ones. */
 export interface ProvenApp {
   readonly user: User
@@ -66,14 +75,17 @@ export interface ProvenApp {
 }
 
 /**
- * Stores the app when the code is the secret's. Undefined for a wrong code.
- * @throws PageError 400 for another browser or user, after too long, and when the credentials changed meanwhile
+ * Stores the app when the code is the secret's, and raises the session. Undefined for a wrong code.
+ * @throws PageError 400 for another browser or user, after too long, and when the credentials changed or its origin ended
+ *   meanwhile
  */
 export async function proveApp(
-  context: EnrolmentContext,
-  { request, browser, user }: { readonly request: FastifyRequest; readonly browser: Browser; readonly user: User },
+  context: PageContext,
+  exchange: BrowserExchange & { readonly user: User },
   { enrolment, code: typed }: { readonly enrolment: string; readonly code: string | undefined },
+  { raises, details, waiting }: EnrolmentOrigin,
 ): Promise<ProvenApp | undefined> {
+  const { request, browser, user } = exchange
   const pending = read(context, enrolment)
   const now = context.clock.now()
   const isOwn = pending.browser === tokenHash(browser.id) && pending.userId === user.id
@@ -86,15 +98,31 @@ export async function proveApp(
   const codes = createRecoveryCodes()
   const app = { userId: user.id, secretSealed: sealSecret(secret, context.encryptionKey, user.id), lastStep: step }
   const messages = createNotices(context, { user, kind: 'factor_added', request, facts: { factor: 'totp' } })
-  const change = { userId: user.id, verified: user.credentialVersion, messages, now }
+  const secretOfCookie = randomToken()
+  const session = raises && { id: raises.id, amr: methodsOf.totp, secretHash: tokenHash(secretOfCookie) }
+  const change = { userId: user.id, verified: user.credentialVersion, messages, now, session, waiting }
   const enrolled = await context.store.authenticatorApps.enrol(app, hashRecoveryCodes(codes), change)
   if (enrolled === undefined) throw new PageError(400, 'error.stale')
   context.signalOutbox()
   await audit(context, request, 'factor_added', { actor: user.id, subject: user.id, details: { factor: 'totp' } })
-  return {
-    user: { ...user, credentialVersion: enrolled.credentialVersion },
-    codes: enrolled.storedCodes ? codes : undefined,
-  }
+  const changed = { ...user, credentialVersion: enrolled.credentialVersion }
+  if (raises !== undefined) await keepRaised(context, { ...exchange, user: changed }, raises, secretOfCookie, details)
+  return { user: changed, codes: enrolled.storedCodes ? codes : undefined }
+}
+
+/** Sends the cookie of a session that was raised: whoever had the one before does not have this one (session fixation). */
+async function keepRaised(
+  context: PageContext,
+  { request, reply, user }: BrowserExchange & { readonly user: User },
+  session: Session,
+  secret: string,
+  details: EnrolmentOrigin['details'],
+): Promise<void> {
+  setSessionCookie(context, reply, secret)
+  keepKnownDevice(context, reply, user)
+  const amr = [...new Set([...session.amr, ...methodsOf.totp])]
+  await audit(context, request, 'login', { subject: user.id, details: { sid: session.id, ...details, amr } })
+  context.metrics.signIn('success', signInMethodOf(amr))
 }
 
 /** How recovery codes are stored. */

@@ -47,7 +47,7 @@ export function beginFactorStep(
     credentialVersion: user.credentialVersion,
     ...proven,
     challenge: randomUUID(),
-    startedAt: context.clock.now(),
+    startedAt: proven.provider?.since ?? context.clock.now(),
   }
   const request = { user, pending, continuation, factors }
   return step === 'factor' ? sendFactorPage(context, exchange, request) : sendEnrolPage(context, exchange, request)

@@ -2,6 +2,7 @@ import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../../context/context.ts'
 import { type ProviderSession, pendingSignInMs } from '../../model/grants/session.ts'
 import { PageError } from '../../pages/page-error.ts'
+import type { WaitingProviderSession } from '../../store/index.ts'
 import type { Browser } from '../browser.ts'
 
 /**
@@ -23,6 +24,7 @@ export interface PendingSignIn {
   readonly raises?: string | undefined
   /** What failed attempts are counted by. */
   readonly challenge: string
+  /** In Unix milliseconds: through a provider when the exchange began that proved it, because its logouts count since. */
   readonly startedAt: number
 }
 
@@ -64,6 +66,17 @@ export function mayBeFormOf(
   userId: string,
 ): boolean {
   return (read(context, browser, sealed)?.userId ?? userId) === userId
+}
+
+/** What a logout at its provider makes void; undefined where no provider proved the first way. */
+export function waitingAtProvider(
+  { signedIn, suspended }: Browser,
+  { provider, userId, startedAt }: PendingSignIn,
+): WaitingProviderSession | undefined {
+  if (provider === undefined) return undefined
+  const before = signedIn ?? suspended
+  const sessionId = before?.user.id === userId ? before.session.id : undefined
+  return { linkId: provider.linkId, sid: provider.sid, since: startedAt, sessionId }
 }
 
 /** Of whatever age. Undefined where it was made for another browser, or not by this server. */

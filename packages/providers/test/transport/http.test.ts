@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { Pool } from 'undici'
 import { createDeadlines } from '../../src/transport/deadlines.ts'
-import { createHttpClient, resultOfError } from '../../src/transport/http.ts'
+import { createHttpClient, resultOfError, sendRequest } from '../../src/transport/http.ts'
 
 const never = new AbortController().signal
 
@@ -87,14 +88,16 @@ test('a request that waited for a connection until its time was over is transien
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const client = createHttpClient(new URL(`http://127.0.0.1:${port}`), { connections: 1, timeoutMs: 200 })
+  const origin = `http://127.0.0.1:${port}`
+  const pool = new Pool(origin, { connections: 1 })
   t.after(async () => {
-    await client.close()
+    await pool.destroy()
     server.closeAllConnections()
     server.close()
   })
-  const call = (path: string) => client.request({ method: 'POST', path, body: '{}' }, never).catch(resultOfError)
-  const [hanging, queued] = await Promise.all([call('/hangs'), call('/queued')])
+  const call = (path: string, timeoutMs: number) =>
+    sendRequest(pool, origin, { method: 'POST', path, body: '{}' }, { timeoutMs, signal: never }).catch(resultOfError)
+  const [hanging, queued] = await Promise.all([call('/hangs', 1_000), call('/queued', 200)])
   assert.deepEqual(
     [hanging, queued].map((result) => 'kind' in result && result.kind),
     ['ambiguous', 'transient'],

@@ -38,7 +38,8 @@ export function shardedStore(store: CounterStore): CounterStore {
 class ShardedStore implements CounterStore {
   readonly #store: CounterStore
   readonly #policies = new WeakMap<Policy, readonly Policy[]>()
-  #turn = 0
+  /** Which sub-counter comes next. By policy: those that are checked together would begin at the same one each time. */
+  readonly #turns = new WeakMap<Policy, number>()
 
   constructor(store: CounterStore) {
     this.#store = store
@@ -160,7 +161,9 @@ class ShardedStore implements CounterStore {
       results.set(i, result)
       return result.allowed ? i : undefined
     }
-    const first = this.#turn++ % shards.length
+    const turn = this.#turns.get(policy) ?? 0
+    this.#turns.set(policy, turn + 1)
+    const first = turn % shards.length
     let source = await tryShard(first)
     if (source === undefined) {
       await this.#peekOthers(shards, first, results, now)
@@ -170,7 +173,10 @@ class ShardedStore implements CounterStore {
       }
     }
     const total = sumShards(policy, shards, results, cost)
-    return source === undefined ? total : { ...total, shards: policy.rules.map(() => source) }
+    if (source === undefined) return total
+    // A rule in shadow has counted nothing where its sub-counter was violated.
+    const violated = results.get(source)?.violated ?? 0
+    return { ...total, violated, shards: policy.rules.map(() => source) }
   }
 
   async #peekOthers(

@@ -38,19 +38,23 @@ export function divideCounters({ rules, shards }: Policy, counters: readonly num
   })
 }
 
-/** Sub-counters that have units left, those with the largest number first, without the one already tried. */
+/**
+ * Sub-counters that have units left, those with the largest number first, without the one already tried. Rules in shadow
+ * reject nothing.
+ */
 export function orderByRoom(shards: readonly Shard[], results: ShardResults, tried: number): number[] {
   const room = (i: number): number => {
     const [shard, result] = [shards[i], results.get(i)]
     if (!shard || !result?.allowed) return 0
-    return Math.min(...shard.policy.rules.map((rule, r) => remaining(rule, result, r)))
+    return Math.min(...shard.policy.rules.map((rule, r) => (rule.shadow ? Infinity : remaining(rule, result, r))))
   }
   return [...shards.keys()].filter((i) => i !== tried && room(i) > 0).sort((a, b) => room(b) - room(a))
 }
 
 /**
  * The sum of the sub-counters. Where only some were queried, they represent all, and what remains is an estimate. A
- * rejected request waits for the first sub-counter that will admit it.
+ * rejected request waits for the first sub-counter that will admit it. A rule in shadow is violated where it is in all of
+ * them; in a rejection each may have been rejected by another rule.
  */
 export function sumShards(
   policy: Policy,
@@ -69,7 +73,10 @@ export function sumShards(
       rule.algorithm === 'token-bucket' ? newest : Math.round(sum(2 * r + 1) * scale),
     ]
   })
-  const violated = allowed ? 0 : all.reduce((bits, result) => bits | result.violated, 0)
+  const everywhere = all.reduce((bits, result) => bits & result.violated, -1)
+  const somewhere = all.reduce((bits, result) => bits | result.violated, 0)
+  const inShadow = policy.rules.reduce((bits, { shadow }, i) => (shadow ? bits | (1 << i) : bits), 0)
+  const violated = allowed ? everywhere : everywhere | (somewhere & ~inShadow)
   const total = { allowed, violated, counters, now: all.at(-1)?.now ?? 0 }
   return allowed ? total : { ...total, waitMs: minWaitMs(shards, results, cost) }
 }

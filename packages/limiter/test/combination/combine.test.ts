@@ -415,6 +415,49 @@ for (const [name, options] of [
     )
   })
 
+test('a rule in shadow neither opens nor hides a limit that is divided into sub-counters', async () => {
+  const reported: string[] = []
+  const limiter = createLimiter({
+    store: shardedStore(memoryStore()),
+    clock: { now: () => start },
+    observer: { onShadowRejection: (rule) => reported.push(rule) },
+  })
+  const rules = [
+    { name: 'real', limit: 100, windowMs: minute },
+    { name: 'candidate', limit: 20, windowMs: minute, shadow: true },
+  ]
+  const divided = definePolicy('divided', rules, { shards: 2 })
+  const other = definePolicy('other', [{ name: 'other', limit: 10_000, windowMs: minute }], { shards: 2 })
+  let admitted = 0
+  for (let i = 0; i < 300; i++) if ((await limiter.check([divided, other], alice)).allowed) admitted++
+  assert.deepEqual([admitted, new Set(reported)], [100, new Set(['candidate'])])
+  assert.equal(reported.length, 300 - 20)
+  const { rules: counted } = await limiter.peek(divided, alice)
+  assert.deepEqual(
+    counted.map(({ name, remaining }) => [name, remaining]),
+    [
+      ['real', 0],
+      ['candidate', 0],
+    ],
+  )
+})
+
+test('policies that are checked together begin at every sub-counter in turn', async () => {
+  const counted: string[] = []
+  const memory = memoryStore()
+  const store = shardedStore({
+    ...inSlots(memory),
+    acquire(request) {
+      counted.push(request.identifier.id)
+      return memory.acquire(request)
+    },
+  })
+  const limiter = createLimiter({ store, clock: { now: () => start } })
+  const both = ['a', 'b'].map((name) => definePolicy(name, [{ name, limit: 100, windowMs: minute }], { shards: 2 }))
+  for (let i = 0; i < 2; i++) await limiter.check(both, alice)
+  assert.deepEqual(counted, ['alice#0', 'alice#0', 'alice#1', 'alice#1'])
+})
+
 /** A store that takes only what counts one identifier in one step, as a Redis Cluster does. */
 function inSlots(store: CounterStore): CounterStore {
   return {

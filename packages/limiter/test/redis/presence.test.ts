@@ -37,7 +37,7 @@ redisTest('processes that share a store count one another until they leave', asy
   for (const presence of fleet) await presence.close()
 })
 
-redisTest('a process that died is removed after three missed heartbeats', async () => {
+redisTest('a process that died is removed after three missed heartbeats, also after a clock step', async () => {
   await using bench = await setup()
   const [living, dead] = [
     redisPresence(bench.redis, { everyMs: rarely }),
@@ -47,9 +47,11 @@ redisTest('a process that died is removed after three missed heartbeats', async 
   const [died = ''] = await bench.redis.zrange('rl:instances', '0', '-1')
   await living.beat()
   assert.equal(living.instances, 2)
-  await bench.redis.zadd('rl:instances', '1', died)
-  await living.beat()
-  assert.equal(living.instances, 1)
+  for (const lastBeat of [1, Date.now() + 3_600_000]) {
+    await bench.redis.zadd('rl:instances', lastBeat, died)
+    await living.beat()
+    assert.equal(living.instances, 1, `a last heartbeat at ${lastBeat}`)
+  }
   for (const presence of [living, dead]) await presence.close()
 })
 

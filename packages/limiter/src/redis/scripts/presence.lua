@@ -11,6 +11,8 @@ if lifetime == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
 else
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - lifetime)
+  -- from before the clock went back; whoever lives is back at its next heartbeat
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], now + lifetime, '+inf')
   redis.call('ZADD', KEYS[1], now, ARGV[1])
   redis.call('PEXPIRE', KEYS[1], lifetime)
 end

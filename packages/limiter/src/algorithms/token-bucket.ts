@@ -14,6 +14,17 @@ export function refill(rule: BucketLimit, tokens: number, ts: number, now: numbe
   return Math.min(rule.limit, tokens + Math.max(0, now - ts) * rule.refillPerMs)
 }
 
+/** How far clocks may differ, and calls be late, without the clock having moved back. */
+const toleratedMs = 10_000
+
+/**
+ * How far the time of a bucket that takes `fillMs` to fill may be ahead, in milliseconds. One that is further ahead was
+ * written before the clock moved back. `redis/scripts/counters.lua` says the same.
+ */
+export function maxAheadMs(fillMs: number): number {
+  return Math.max(fillMs, toleratedMs)
+}
+
 /** Whether a request of `cost` tokens is admitted. */
 export function admits(tokens: number, cost: number): boolean {
   return tokens >= cost

@@ -89,14 +89,11 @@ export class BucketColumn implements CounterColumn {
     return this.#refill(slot, { limit: this.#maxLimit, refillPerMs: this.#minRefillPerMs }, now) < 1
   }
 
-  /**
-   * A bucket whose time is further ahead than it takes to fill was counted before the clock moved back. It refills from
-   * now on.
-   */
+  /** A bucket whose time is too far ahead was counted before the clock moved back. It refills from now on. */
   #refill(slot: number, rule: tokenBucket.BucketLimit, now: number): number {
     const stamp = this.#cells[slot * 2 + 1] ?? 0
     if (stamp === 0) return rule.limit
-    if (stamp - 1 - now > this.#maxFillMs) this.#cells[slot * 2 + 1] = now + 1
+    if (stamp - 1 - now > tokenBucket.maxAheadMs(this.#maxFillMs)) this.#cells[slot * 2 + 1] = now + 1
     return tokenBucket.refill(rule, this.#cells[slot * 2] ?? 0, stamp - 1, now)
   }
 }

@@ -64,15 +64,14 @@ export function clearRow(row: Row, now: number): void {
 }
 
 /**
- * Brings back a row that is more than a window ahead, or longer than its bucket takes to fill. It was counted before
- * the clock moved back, and fades from now on. It is written even if the check is rejected, or each check would keep it
- * from fading.
+ * Brings back a row that is more than a window ahead, or too far for a bucket. It was counted before the clock moved
+ * back, and fades from now on. It is written even if the check is rejected, or each check would keep it from fading.
  */
 function leaveFuture(rule: CountedRule, row: Row, now: number): void {
   if (row.at === null) return
   const isBucket = rule.algorithm === 'token-bucket'
   const present = isBucket ? now : windowIndex(now, rule.windowMs)
-  if (row.at - present <= (isBucket ? rule.windowMs : 1)) return
+  if (row.at - present <= (isBucket ? tokenBucket.maxAheadMs(rule.windowMs) : 1)) return
   row.at = present
   row.keptUntil = now + rule.expiryMs
 }

@@ -200,6 +200,16 @@ redisTest('a clock that goes back an hour unblocks nobody at once: bucket', asyn
   assert.ok(await allows(10, 2 * minuteMs))
 })
 
+redisTest('processes whose clocks differ by 15 ms admit no more of a bucket that fills sooner', async () => {
+  await using bench = await setup()
+  const fast = definePolicy('fast', [{ name: 'fast', algorithm: 'token-bucket', limit: 10, refillPerSecond: 1_000 }])
+  const allows = takesAt(bench.redis, fast)
+  let admitted = 0
+  for (let elapsedMs = 0; elapsedMs < 200; elapsedMs++)
+    for (const aheadMs of [0, 15]) if (await allows(1, elapsedMs + aheadMs)) admitted++
+  assert.ok(admitted <= 10 + 200 + 15, `${admitted} were admitted`)
+})
+
 redisTest('a rejected check ends what a key keeps of a clock that was years ahead', async () => {
   await using bench = await setup()
   const allows = takesAt(bench.redis)
@@ -210,10 +220,10 @@ redisTest('a rejected check ends what a key keeps of a clock that was years ahea
 })
 
 /** Whether the bucket has so many units, so long after the start. */
-function takesAt(redis: Redis) {
+function takesAt(redis: Redis, policy = bucket) {
   const store = redisStore(redis, { clock: 'limiter' })
   return async (cost: number, elapsedMs: number) => {
-    const request = { policy: bucket, identifier: { kind: 'user', id: 'alice' }, cost, now: start + elapsedMs }
+    const request = { policy, identifier: { kind: 'user', id: 'alice' }, cost, now: start + elapsedMs }
     return (await store.acquire(request)).allowed
   }
 }

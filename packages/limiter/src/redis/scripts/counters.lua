@@ -14,9 +14,10 @@ local function read_counters(rule, key)
   if rule.is_fixed then return 0, count(key), key + 1 end
   local fields = call('HMGET', KEYS[key], 'tokens', 'ts')
   local tokens, ts = tonumber(fields[1] or rule.limit), tonumber(fields[2] or rule.now)
-  -- Further ahead than the bucket takes to fill: written before the clock moved back. It refills from now on, which is
-  -- kept even if the check is rejected, or each check would keep it from refilling.
-  if ts - rule.now > rule.limit / rule.refill then
+  -- Further ahead than the bucket takes to fill, and than clocks differ or calls are late (10 s, as in token-bucket.ts):
+  -- written before the clock moved back. It refills from now on, which is kept even if the check is rejected, or each
+  -- check would keep it from refilling.
+  if ts - rule.now > math.max(rule.limit / rule.refill, 10000) then
     ts = rule.now
     call('HSET', KEYS[key], 'ts', string.format('%.0f', ts))
     call('PEXPIRE', KEYS[key], rule.expiry)

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
+import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import { maxAccessTokenMs } from '../model/grants/revocation-times.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
 import { PageError } from '../pages/page-error.ts'
@@ -9,13 +10,14 @@ import { type Browser, readUserAgent } from '../sessions/browser.ts'
 
 /** Who granted what the code is for. */
 interface Grantor extends NonNullable<Browser['signedIn']> {
-  /** The hash of the pushed request that is used up by the code (RFC 9126 §7.3). */
-  readonly pushed: string | undefined
+  /** The sign-in that uses up its pushed request by the code (RFC 9126 §7.3). */
+  readonly pushed: PushedSignIn | undefined
 }
 
 /**
  * Stores the grant with its authorization code and returns the code (RFC 6749 §4.1.2).
- * @throws PageError 400 when the session has ended meanwhile, or the pushed request led to another code
+ * @throws PageError 400 when the session has ended meanwhile, when the sign-in with a pushed request took too long, or when
+ * that request led to a code in another sign-in or session
  */
 export async function issueCode(
   context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
@@ -25,6 +27,8 @@ export async function issueCode(
 ): Promise<string> {
   const code = randomToken()
   const now = context.clock.now()
+  // Not `>=`: a page that an earlier version sealed has no such time.
+  if (pushed !== undefined && !(now < pushed.until)) throw new PageError(400, 'error.stale')
   const codeExpiresAt = now + context.lifetimes.authorizationCode * 1000
   const opened = await context.store.grants.open(
     {

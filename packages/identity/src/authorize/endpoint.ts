@@ -1,8 +1,9 @@
-import { tokenHash } from '@gatehouse/kit'
+import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import type { Client } from '../model/client.ts'
+import { pushedSignInMs } from '../model/grants/pushed-request.ts'
 import { findDestination, pushedPrefix } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { Parameters } from '../oauth/parameters.ts'
@@ -43,7 +44,7 @@ export function continueEndpoint(context: AuthorizeContext): Handler {
 
 /**
  * Replaces the parameters by those of a pushed request, when they refer to one (RFC 9126 §4). It is used up by the code:
- * until then its page can be reloaded.
+ * until then its page can be reloaded, and after it only what the same sign-in led to.
  */
 async function resolvePushedRequest(
   context: AuthorizeContext,
@@ -53,9 +54,13 @@ async function resolvePushedRequest(
   const requestUri = parameters.get('request_uri')
   if (!requestUri?.startsWith(pushedPrefix)) return { parameters, pushed: undefined }
   const hash = tokenHash(requestUri.slice(pushedPrefix.length))
-  const form = await context.store.pushedRequests.find(hash, client.id, context.clock.now())
-  if (form === undefined) throw new OAuthError('invalid_request', 'the request_uri is invalid, expired or already used')
-  return { parameters: new Parameters({ ...form, client_id: client.id }), pushed: hash }
+  const found = await context.store.pushedRequests.find(hash, client.id, context.clock.now())
+  if (found === undefined)
+    throw new OAuthError('invalid_request', 'the request_uri is invalid, expired or already used')
+  return {
+    parameters: new Parameters({ ...found.parameters, client_id: client.id }),
+    pushed: { hash, id: randomToken(), until: found.expiresAt + pushedSignInMs },
+  }
 }
 
 async function continueTransaction(

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
 import { strictestPolicy } from '../model/factors/second-factor.ts'
+import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import { type AuthorizationRequest, type Destination, parseRequest } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readIdTokenHint } from '../oauth/id-token-hint.ts'
@@ -20,8 +21,8 @@ export interface AuthorizationTransaction {
   readonly browser: Browser
   readonly client: Client
   readonly parameters: Parameters
-  /** The hash of the request that its authenticated client pushed (RFC 9126). */
-  readonly pushed: string | undefined
+  /** Set when the authenticated client pushed the request. */
+  readonly pushed: PushedSignIn | undefined
   /** When it was sent to a sign-in or consent page, in Unix milliseconds. */
   readonly waitingSince: number | undefined
 }

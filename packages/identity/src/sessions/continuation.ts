@@ -1,6 +1,7 @@
 import { seal, tokenHash, unseal } from '@gatehouse/kit'
 import type { PageContext } from '../context/context.ts'
 import type { Access } from '../model/grants/consent.ts'
+import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import type { Form } from '../oauth/parameters.ts'
 import { PageError } from '../pages/page-error.ts'
 import type { Browser } from './browser.ts'
@@ -33,8 +34,8 @@ export interface Continuation {
   readonly startedAt: number
   /** Whether only a new sign-in resumes it, also at a provider where the user is signed in already. */
   readonly needsNewSignIn?: boolean | undefined
-  /** The hash of the request when it was pushed (RFC 9126): the code uses it up. */
-  readonly pushed?: string | undefined
+  /** Set when the request was pushed (RFC 9126): the code uses it up. */
+  readonly pushed?: PushedSignIn | undefined
   /** On a consent page: the session whose user decides. Forms of other pages are not accepted. */
   readonly consentIn?: string | undefined
   /** On a consent page: the access that it showed. The decision covers that and nothing else. */

@@ -1,5 +1,6 @@
 import type { Consent } from '../model/grants/consent.ts'
 import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grants/grant.ts'
+import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import type { Rotation, RotationResult } from '../model/grants/refresh-rotation.ts'
 import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { User } from '../model/user.ts'
@@ -30,10 +31,10 @@ export interface DeviceDecision {
 /** Grants of users to clients. */
 export interface Grants {
   /**
-   * Stores a grant with its code, and uses up the pushed request (its hash) that led to it. False when the session in
-   * which it was granted has ended, or when another code was issued for the pushed request.
+   * Stores a grant with its code, and uses up the pushed request that led to it. False when the session in which it was
+   * granted has ended, or when a code was issued for the pushed request in another sign-in or session.
    */
-  open(grant: GrantRecord, code: AuthorizationCode, pushedRequest?: string): Promise<boolean>
+  open(grant: GrantRecord, code: AuthorizationCode, pushed?: PushedSignIn): Promise<boolean>
   find(id: string): Promise<UserGrant | undefined>
   /** The active grants of a user, the latest first. */
   listByUser(userId: string, now: number): Promise<UsedGrant[]>
@@ -120,11 +121,18 @@ export interface DeviceCodes {
   consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
 }
 
+/** What a client pushed. */
+export interface PushedRequest {
+  readonly parameters: Record<string, string | string[]>
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
 /** Pushed authorization requests (RFC 9126). */
 export interface PushedRequests {
   put(hash: string, clientId: string, parameters: Readonly<Record<string, unknown>>, expiresAt: number): Promise<void>
   /** The request of this client, until it expires or a code was issued for it. */
-  find(hash: string, clientId: string, now: number): Promise<Record<string, string | string[]> | undefined>
+  find(hash: string, clientId: string, now: number): Promise<PushedRequest | undefined>
 }
 
 /** Stored consents. */

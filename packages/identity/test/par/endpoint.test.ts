@@ -139,3 +139,75 @@ test('a denied pushed request leaves no code, and the user may think again', asy
   assert.equal(redirectParameters(await browser.submit(consent, { decision: 'deny' })).error, 'access_denied')
   assert.ok(await codeAfter(browser, await login(browser, request_uri)))
 })
+
+/** The parameters of the requests that a purge leaves. */
+async function keptAfterPurge(): Promise<object[]> {
+  await postgresIdentityStore(running.database).purge.purge(running.clock.now(), 0, 500)
+  const text = 'SELECT parameters FROM identity.pushed_request'
+  return (await running.database.query<{ parameters: object }>(text)).rows.map(({ parameters }) => parameters)
+}
+
+test('a second click on Allow gets a code too, but no other sign-in with that request', async () => {
+  const browser = new TestBrowser(running)
+  const request_uri = await push({ prompt: 'consent' })
+  const opened = await login(browser, request_uri)
+  const consent = await browser.signIn(opened)
+  const reopened = await login(browser, request_uri)
+  const first = await codeAfter(browser, consent)
+  const second = await codeAfter(browser, consent)
+  assert.ok(first && second && first !== second)
+  assert.equal(await codeAfter(browser, reopened), undefined, 'a page that was opened a second time')
+  const otherUser = await browser.submit(consent, { decision: 'switch' })
+  const theirs = await browser.signIn(otherUser, 'bob', 'battery staple')
+  assert.match(theirs.text, /action="\/consent"/)
+  const refused = await browser.submit(theirs, { decision: 'allow' })
+  assert.deepEqual([refused.status, refused.headers.location], [400, undefined], 'another session')
+})
+
+test('of clicks at once on Allow for a pushed request each gets a code', async () => {
+  const browser = new TestBrowser(running)
+  const consent = await browser.signIn(await login(browser, await push({ prompt: 'consent' })))
+  const codes = await Promise.all([codeAfter(browser, consent), codeAfter(browser, consent)])
+  assert.ok(codes.every((code) => code !== undefined))
+})
+
+test('the redirect after the sign-in of a pushed request can be loaded again', async () => {
+  const browser = new TestBrowser(running)
+  assert.ok(await codeAfter(browser, await browser.signIn(await login(browser, await push()))))
+  const page = await login(browser, await push({ prompt: 'login' }))
+  const signedIn = await browser.submit(page, { username: 'alice', password: 'correct horse' })
+  const address = String(signedIn.headers.location)
+  assert.match(address, /^\/authorize\/continue\?/)
+  assert.ok(redirectParameters(await browser.get(address)).code)
+  assert.ok(redirectParameters(await browser.get(address)).code)
+})
+
+test('a pushed request without a code is deleted once it expired, one with a code is emptied', async () => {
+  running.clock.advance(3 * 3600_000)
+  assert.deepEqual(await keptAfterPurge(), [])
+  const browser = new TestBrowser(running)
+  await push()
+  await login(browser, await push())
+  const page = await login(browser, await push())
+  assert.ok(await codeAfter(browser, await browser.signIn(page)))
+  running.clock.advance(61_000)
+  assert.deepEqual(await keptAfterPurge(), [{}])
+  running.clock.advance(2 * 3600_000 + 60_000)
+  assert.deepEqual(await keptAfterPurge(), [])
+})
+
+test('a sign-in with a pushed request lasts two hours at most, however often its user changes', async () => {
+  const request_uri = await push({ prompt: 'consent' })
+  const browsers = [new TestBrowser(running), new TestBrowser(running)] as const
+  const pages = await Promise.all(browsers.map((browser) => login(browser, request_uri)))
+  const [first, late] = await Promise.all(browsers.map((browser, n) => browser.signIn(pages[n] as TestResponse)))
+  assert.ok(await codeAfter(browsers[0], first as TestResponse))
+  let consent = late as TestResponse
+  for (let turn = 0; turn < 5; turn++) {
+    running.clock.advance(25 * 60_000)
+    consent = await browsers[1].signIn(await browsers[1].submit(consent, { decision: 'switch' }))
+  }
+  await keptAfterPurge()
+  const refused = await browsers[1].submit(consent, { decision: 'allow' })
+  assert.deepEqual([refused.status, refused.headers.location], [400, undefined])
+})

@@ -1,5 +1,6 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
 import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grants/grant.ts'
+import type { PushedSignIn } from '../../model/grants/pushed-request.ts'
 import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
 import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
@@ -68,11 +69,11 @@ export class PostgresGrants implements Grants {
     this.#database = database
   }
 
-  open(grant: GrantRecord, code: AuthorizationCode, pushedRequest?: string): Promise<boolean> {
+  open(grant: GrantRecord, code: AuthorizationCode, pushed?: PushedSignIn): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (grant.sessionId !== undefined && !(await lockSession(tx, grant.sessionId))) return false
       if (!(await lockMembership(tx, grant))) return false
-      if (pushedRequest !== undefined && !(await usePushedRequest(tx, pushedRequest, grant.clientId))) return false
+      if (pushed !== undefined && !(await usePushedRequest(tx, pushed, grant))) return false
       await insertGrant(tx, grant)
       await tx.query(
         `INSERT INTO identity.session_client (session_id, client_id) SELECT $1::uuid, $2 WHERE $1::uuid IS NOT NULL

@@ -396,10 +396,12 @@ CREATE INDEX device_code_client_index ON identity.device_code (client_id);
 -- Deleting a grant looks up the device codes that led to it.
 CREATE INDEX device_code_grant_index ON identity.device_code (grant_id) WHERE grant_id IS NOT NULL;
 
+-- used_by: the session and sign-in that a code was issued to. Until expires_at no other gets one.
 CREATE TABLE identity.pushed_request (
   hash text PRIMARY KEY,
   client_id text NOT NULL,
   parameters jsonb NOT NULL,
+  used_by text,
   expires_at bigint NOT NULL
 );
 CREATE INDEX pushed_request_expiry_index ON identity.pushed_request (expires_at);

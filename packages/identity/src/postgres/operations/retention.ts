@@ -1,5 +1,5 @@
 import { migrationTable, statTables, type TableBound } from '@gatehouse/kit'
-import { defaultLifetimes, lifetimeBounds } from '../../model/grants/lifetimes.ts'
+import { defaultLifetimes } from '../../model/grants/lifetimes.ts'
 import { maxLimitVersions } from '../../model/limit-settings.ts'
 import { maxMemberRoles, maxOrganizationRoles } from '../../model/organization.ts'
 
@@ -16,8 +16,6 @@ export interface AgingTable extends TableBound {
 /** How long expired codes are kept, so that a replay is recognized and a device learns the result. */
 const codeKeptMs = 10 * 60_000
 const dayMs = 86_400_000
-/** How long a sign-in that an expired request began may take: twice the longest page, for who changes the account. */
-const signInMs = 2 * lifetimeBounds.interaction[1] * 1000
 
 const lifetimes = defaultLifetimes
 const now = '$1::bigint'
@@ -34,8 +32,7 @@ export const agingTables: readonly AgingTable[] = [
     kept: `${formatSeconds(lifetimes.deviceCode)}, and ten minutes`,
   }),
   describeAgingTable('pushed_request', ['hash'], {
-    before: `${now} - ${signInMs}`,
-    kept: `until a code was issued; otherwise ${formatSeconds(lifetimes.pushedRequest)}, and two hours`,
+    kept: `${formatSeconds(lifetimes.pushedRequest)}; two hours more, without its parameters, once a code was issued`,
   }),
   describeAgingTable('access_token', ['hash'], {
     setting: 'access_token_seconds',

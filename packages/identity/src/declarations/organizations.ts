@@ -16,8 +16,9 @@ type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'
 
 /**
  * Applies the declared roles of all organizations, and then the organizations with their members. Customers choose the
- * keys of their own roles, so a declared role whose key one of them has stops no start: it waits, as do organizations
- * with members who shall have it, and the log says so. Returns the ids of the organizations that wait.
+ * keys of their own roles, so a declared role whose key one of them has stops no start: it waits, as do new organizations
+ * with members who shall have it, and the log says so. One that exists is applied without it. Returns the ids of the
+ * organizations that wait.
  */
 export async function applyOrganizations(
   { store, clock, log }: SeedContext,
@@ -31,14 +32,19 @@ export async function applyOrganizations(
     )
   const end = revocationTimes({ clock })
   const waiting = new Set(conflicts.map(({ key }) => key))
-  const entries = organizations.map((entry) => organizationEntry(entry, end.now))
-  const skipped = await store.declarations.applyOrganizations(entries, waiting, end)
-  for (const organization of skipped)
+  const incomplete = organizations.filter(({ members = [] }) =>
+    members.some(({ roles }) => roles.some((key) => waiting.has(key))),
+  )
+  const entries = organizations.map((entry) => organizationEntry(entry, waiting, end.now))
+  const skipped = new Set(await store.declarations.applyOrganizations(entries, end))
+  for (const { id: organization } of incomplete)
     log.error(
       { organization },
-      'a declared organization was not applied, nor its connection: a member has a declared role that was not',
+      skipped.has(organization)
+        ? 'a declared organization was not applied, nor its connection: a member has a declared role that was not'
+        : 'a declared organization was applied without declared roles of its members that were not applied',
     )
-  return new Set(skipped)
+  return skipped
 }
 
 function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<OrganizationRole> {
@@ -46,11 +52,22 @@ function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<Organiz
   return { id: key, entry, record: async () => ({ organizationId: undefined, key, name, permissions }) }
 }
 
-function organizationEntry(entry: OrganizationDeclaration, now: number): DeclarationEntry<DeclaredOrganization> {
+/** Compared without the roles that wait, so that it counts as changed once they do not. */
+function organizationEntry(
+  entry: OrganizationDeclaration,
+  waiting: ReadonlySet<string>,
+  now: number,
+): DeclarationEntry<DeclaredOrganization> {
   const { id, name = id, status = 'active', require_mfa: requireMfa = false, members = [] } = entry
   const organization = { id, name, status, requireMfa, createdAt: now, updatedAt: now }
-  const declared = members.map(({ user_id, roles }) => ({ userId: user_id, roles }))
-  return { id, entry, record: async () => ({ organization, members: declared }) }
+  const declared = members.map(({ user_id, roles }) => ({
+    userId: user_id,
+    roles: roles.filter((key) => !waiting.has(key)),
+    waitingRoles: roles.filter((key) => waiting.has(key)),
+  }))
+  const isComplete = declared.every(({ waitingRoles }) => waitingRoles.length === 0)
+  const compared = isComplete ? entry : { ...entry, members: declared }
+  return { id, entry: compared, record: async () => ({ organization, members: declared }) }
 }
 
 /** @throws StartError naming every invalid declaration */

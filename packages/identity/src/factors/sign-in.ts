@@ -62,10 +62,11 @@ export function enrolSignInEndpoint(context: FactorContext): Handler {
     const proven = await proveApp(context, { ...exchange, user }, proof, origin)
     if (proven === undefined)
       return sendEnrolPage(context, exchange, pendingRequest, { wrong: 'enrol.wrong', status: 400, enrolment })
-    if (raises === undefined) {
-      const isKnown = isKnownDevice(context, request, user)
-      await complete(context, exchange, { user: proven.user, pending, amr: methodsOf.totp, isKnown })
-    }
+    const isKnown = isKnownDevice(context, request, user)
+    const factor = { user: proven.user, pending, amr: methodsOf.totp, isKnown }
+    const isVoid = raises === undefined && (await completeSignIn(context, exchange, factor)) === undefined
+    // The new codes are stored by now: this is their only page, also where a logout came between.
+    if (isVoid && proven.codes === undefined) throw new PageError(400, 'error.stale')
     if (proven.codes === undefined) return resumeSealed(context, exchange, continuation)
     const resumed = openContinuation(context, browser, continuation)
     const texts = textsFor(context, request, String(resumed.request.ui_locales ?? ''))

@@ -133,14 +133,16 @@ export class PostgresSessions implements Sessions {
   /** One statement; with more to store a transaction. True when it wrote the session. */
   async #write(
     session: Session,
-    { messages = [], provider }: SignInRecord,
+    { messages = [], provider, waited, clock }: SignInRecord,
     text: string,
     values: readonly unknown[],
   ): Promise<boolean> {
     if (messages.length === 0 && provider === undefined)
       return (await this.#database.query(text, values)).rowCount === 1
+    // One whose code was exchanged just before continues the session through whatever account: it is the newer one.
+    const waiting = provider && { ...provider, sessionId: waited ? session.id : undefined }
     return this.#database.transaction(async (tx) => {
-      if (provider !== undefined && (await isVoidAtProvider(tx, { ...provider, sessionId: session.id }))) return false
+      if (waiting !== undefined && (await isVoidAtProvider(tx, waiting, waited ? undefined : clock))) return false
       const written = (await tx.query(text, values)).rowCount === 1
       if (written && provider !== undefined) await putProviderSession(tx, session, provider)
       if (written) await putMessages(tx, messages)

@@ -164,16 +164,16 @@ export async function signIn(
   // A logout in the millisecond in which the exchange began may be older: only a sign-in that waited is void by it.
   const through =
     provider && sealProviderSession(context.encryptionKey, { ...provider, since: pendingSince ?? provider.since + 1 })
-  const record = { messages: notices, isNewDevice: !isKnown, provider: through }
+  const waited = pendingSince !== undefined
+  const record = { messages: notices, isNewDevice: !isKnown, provider: through, waited, clock }
   const renewed = again !== undefined && (await sessions.renew(again, tokenHash(secret), version, record))
-  const session = renewed ? again : started
-  const mayStart = again === undefined || pendingSince === undefined
+  const mayStart = again === undefined || !waited
   if (!renewed && !(mayStart && (await sessions.start(started, tokenHash(secret), version, record)))) return undefined
   if (notices.length > 0) context.signalOutbox()
   if (before !== undefined && again === undefined) await endSession(context, before.session.id, before.user.id)
   setSessionCookie(context, reply, secret)
   markKnownDevice(context, reply, user)
-  return session
+  return renewed ? again : started
 }
 
 /**

@@ -32,13 +32,12 @@ export interface DeclarationStore {
    */
   applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[], now: number): Promise<RoleConflict[]>
   /**
-   * Returns the ids of those with a member who shall have a role in `waiting`: they are not written, and the next call
-   * tries again.
+   * Returns the ids of those that do not exist yet and have a member with a role that waits: they are not written, and
+   * the next call tries again.
    * @throws NameConflict for a member or a role that does not exist
    */
   applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
-    waiting: ReadonlySet<string>,
     end: RevocationTimes,
   ): Promise<string[]>
 }
@@ -53,7 +52,13 @@ export interface RoleConflict {
 /** An organization with the members that the file names. */
 export interface DeclaredOrganization {
   readonly organization: Organization
-  readonly members: readonly Pick<MemberChange, 'userId' | 'roles'>[]
+  readonly members: readonly DeclaredMember[]
+}
+
+/** A member that the file names. */
+export interface DeclaredMember extends Pick<MemberChange, 'userId' | 'roles'> {
+  /** The keys of declared roles that were not applied: a role of the organization with one of them is left to the member. */
+  readonly waitingRoles: readonly string[]
 }
 
 /** A declaration of a client or a user. */

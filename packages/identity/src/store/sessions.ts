@@ -1,3 +1,4 @@
+import type { Clock } from '@gatehouse/kit'
 import type { FactorKind } from '../model/factors/second-factor.ts'
 import type { RevocationTimes } from '../model/grants/revocation-times.ts'
 import type { ProviderSession, Session } from '../model/grants/session.ts'
@@ -29,6 +30,10 @@ export interface SignInRecord {
   readonly isNewDevice?: boolean
   /** The account at a provider that the user signed in with. */
   readonly provider?: ProviderSessionRecord | undefined
+  /** Whether it waited for a second factor since then. */
+  readonly waited?: boolean
+  /** Where it did not wait, a logout at the provider that is later than this clock was recorded by one that is ahead. */
+  readonly clock?: Clock
 }
 
 /** The account at a provider that a user signed in with, as it is stored. */
@@ -57,7 +62,7 @@ export interface Sessions {
   start(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /**
    * Continues the session of a user who signed in again, with a new cookie. False as for `start`, when it has ended, or
-   * when it continued since through another session of the account at the provider than this one.
+   * when the sign-in waited and the session continued since through another session of the account at the provider.
    */
   renew(session: Session, secretHash: string, credentialVersion: string, record?: SignInRecord): Promise<boolean>
   /** The active session of the cookie, with its user. Its use extends it, up to `maxSessionMs` after the sign-in. */

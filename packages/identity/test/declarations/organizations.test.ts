@@ -132,6 +132,52 @@ test('an organization whose member shall have a waiting template waits, with its
   assert.deepEqual((await store.memberships.find('beta', 'bob'))?.roles, ['buyer'])
 })
 
+test('an organization that exists is applied without the roles that wait, and its connection is', async () => {
+  const store = postgresIdentityStore(database)
+  const connection = { id: 'delta', kind: 'google', client_id: 'c', client_secret: 's', organization: 'delta' }
+  await start([{ id: 'delta' }], [], { connections: [connection] })
+  const now = Date.now()
+  await store.organizationRoles.put({ organizationId: 'delta', key: 'auditor', name: 'Auditor', permissions: [] }, now)
+  const bob = { organizationId: 'delta', userId: 'bob', roles: ['auditor'] }
+  await store.memberships.put({ ...bob, expected: undefined, now, messages: [] })
+  const members = [
+    { user_id: 'ann', roles: ['owner', 'auditor'] },
+    { user_id: 'bob', roles: ['auditor'] },
+  ]
+  const organizations = [{ id: 'delta', status: 'suspended', require_mfa: true, members }]
+  const auditor = { key: 'auditor', permissions: [] }
+  const connections = [{ ...connection, enabled: false }]
+  const { log, lines } = recordLog()
+  const restart = () => start(organizations, [auditor], { log, connections })
+  const found = async () => {
+    const { name, status, requireMfa } = (await store.organizations.find('delta')) ?? assert.fail()
+    return { name, status, requireMfa }
+  }
+  const rolesOf = async (id: string) => (await store.memberships.findMember('delta', id))?.roles
+  const declared = { name: 'delta', status: 'suspended', requireMfa: true }
+
+  await restart()
+  assert.deepEqual(await found(), declared)
+  assert.equal((await store.connections.find('delta'))?.settings.enabled, false)
+  assert.deepEqual(await rolesOf('ann'), ['owner'], 'that of the organization is another role')
+  assert.deepEqual(await rolesOf('bob'), ['auditor'], 'who has that keeps it')
+
+  await store.organizations.update('delta', { name: 'Renamed' }, { now, expiresAt: now }, { messages: [] })
+  await restart()
+  assert.equal((await found()).name, 'Renamed', 'an unchanged entry does not overwrite later changes')
+  assert.deepEqual(
+    lines.map(({ role, organization }) => role ?? organization),
+    ['auditor', 'delta', 'auditor', 'delta'],
+    'every start says it',
+  )
+
+  await store.organizationRoles.remove('delta', 'auditor')
+  await restart()
+  assert.deepEqual(await found(), declared)
+  assert.deepEqual([await rolesOf('ann'), await rolesOf('bob')], [['auditor', 'owner'], ['auditor']])
+  assert.equal(lines.length, 4)
+})
+
 const faults: readonly [name: string, organizations: readonly object[], roles: readonly object[], reason: RegExp][] = [
   ['a member without an account', [{ id: 'x', members: [{ user_id: 'nobody', roles: [] }] }], [], /no user nobody/],
   [

@@ -6,7 +6,7 @@ import { postgresDatabase, type Server, startPostgres, testWith } from '@gatehou
 import { Authenticator } from '../support/factors/authenticator.ts'
 import { asksForFactor, isSignedIn, shownCodes, TestApp } from '../support/factors/factors.ts'
 import { passkeyFields, registerPasskey, requestOptions, signInByPasskey } from '../support/factors/passkeys.ts'
-import { authorizeUrl, pkce, TestBrowser } from '../support/journey.ts'
+import { authorizeUrl, hiddenFields, pkce, TestBrowser } from '../support/journey.ts'
 import {
   addMember,
   assertRefused,
@@ -169,6 +169,22 @@ describe('a sign-in that waits', () => {
     assert.deepEqual([before.apps, before.codes], [0, 0])
   })
 
+  test('shows the recovery codes of an app that is stored when a logout arrives', async () => {
+    const { id, email } = await createColleague(running)
+    const browser = new TestBrowser(running)
+    provider.user = { sub: id, email, email_verified: true, sid: 'up-stored' }
+    const page = await signInWithOrganization(browser, email)
+    const code = new TestApp(running, page).code()
+    const event = 'INSERT INTO identity.audit_event'
+    const shown = await loggedOutAfter(running, event, () => browser.submit(page, { code }))
+    const { apps, codes } = await factorsOf(running, id)
+    assert.deepEqual([shown.status, shownCodes(shown).length, apps, codes], [200, 10, 1, 10], shown.text)
+    assert.equal(await isSignedIn(browser), false)
+    const to = /<form method="get" action="([^"]+)"/.exec(shown.text)?.[1] ?? assert.fail(shown.text)
+    const next = await browser.follow(await browser.get(`${to}?${new URLSearchParams(hiddenFields(shown))}`))
+    assert.match(next.text, /action="\/login"/, 'the sign-in begins again')
+  })
+
   test('uses up no code after a logout', async () => {
     const member = await createMember(running)
     const waiting = await proveFirst(member, 'up-code')
@@ -178,6 +194,16 @@ describe('a sign-in that waits', () => {
     await assertStale(waiting, response)
     assert.deepEqual(await factorsOf(running, member.id), before)
     assert.deepEqual([before.apps, before.codes], [1, 10])
+  })
+
+  test('is not completed after a logout that a clock recorded that was ahead', async () => {
+    const member = await createMember(running)
+    const waiting = await proveFirst(member, 'up-ahead')
+    const real = running.clock.now()
+    running.clock.set(real + 100_000)
+    await logOutThere(member, {})
+    running.clock.set(real + 2_000)
+    await assertStale(waiting, await complete['a passkey'](member, waiting))
   })
 
   test('is completed after a logout of another session, and after one before it began', async () => {
@@ -220,12 +246,21 @@ const request = () => ({
 })
 
 /** The response to a provider's code, of which the account is known when a logout arrives: milliseconds before the end. */
-async function comeBackLoggedOut(running: Running, send: () => Promise<TestResponse>): Promise<TestResponse> {
+function comeBackLoggedOut(running: Running, send: () => Promise<TestResponse>): Promise<TestResponse> {
+  return loggedOutAfter(running, 'UPDATE identity.linked_account', send)
+}
+
+/** The response to a request during which a logout arrives, once it has run a statement. */
+async function loggedOutAfter(
+  running: Running,
+  statement: string,
+  send: () => Promise<TestResponse>,
+): Promise<TestResponse> {
   const query = running.database.query.bind(running.database)
   let ended: Promise<void> | undefined
   running.database.query = async <Row extends object>(text: string | Query, values?: readonly unknown[]) => {
     const result = await query<Row>(text, values)
-    if (ended === undefined && String(text).includes('UPDATE identity.linked_account')) {
+    if (ended === undefined && String(text).includes(statement)) {
       running.clock.advance(5)
       ended = logOutThere({ running }, {})
       await ended

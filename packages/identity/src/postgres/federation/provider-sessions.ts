@@ -1,9 +1,12 @@
-import { type Transaction, tokenHash } from '@gatehouse/kit'
+import { type Clock, type Transaction, tokenHash } from '@gatehouse/kit'
 import { pendingSignInMs, type Session } from '../../model/grants/session.ts'
 import type { ProviderLogout, ProviderSessionRecord, WaitingProviderSession } from '../../store/index.ts'
 
 /** How long a logout is kept: until no sign-in waits that began before it, nor a request that completes one. */
 const logoutKeptMs = pendingSignInMs + 60_000
+
+/** How far apart the clocks of two processes may be, in milliseconds. */
+const clockToleranceMs = 1_000
 
 /** An account at a provider, as far as it is known. */
 type ProviderAccount = Pick<ProviderLogout, 'connectionId' | 'issuer' | 'subject' | 'sid'>
@@ -32,10 +35,14 @@ export async function recordProviderLogout(tx: Transaction, logout: ProviderLogo
 /**
  * Whether a sign-in must not become a session: its own at the provider has ended since, or the session that it continues
  * went on through a newer one of the same account. To be asked before accounts are locked.
+ *
+ * @param clock where the code was exchanged just before: then a logout counts as older that is later than this clock,
+ *   because the one that recorded it was ahead. A sign-in that waited is void by it.
  */
 export async function isVoidAtProvider(
   tx: Transaction,
   { linkId, sid, since, sessionId }: WaitingProviderSession,
+  clock?: Clock,
 ): Promise<boolean> {
   const { rows: links } = await tx.query<{ connection_id: string; issuer: string; subject: string }>(
     'SELECT connection_id, issuer, subject FROM identity.linked_account WHERE id = $1',
@@ -45,12 +52,15 @@ export async function isVoidAtProvider(
   if (link === undefined) return false
   const account = { connectionId: link.connection_id, issuer: link.issuer, subject: link.subject, sid }
   const hashes = await lockExtents(tx, account, [sid === undefined ? 'unnamed' : 'session', 'all'])
+  // Read now: for a logout that is being recorded the locks were waited for.
+  const latest = clock === undefined ? null : clock.now() + clockToleranceMs + logoutKeptMs
   const { rows } = await tx.query(
-    `SELECT 1 FROM identity.replay_cache WHERE purpose = $1 AND hash = ANY($2::text[]) AND expires_at >= $3
+    `SELECT 1 FROM identity.replay_cache
+     WHERE purpose = $1 AND hash = ANY($2::text[]) AND expires_at BETWEEN $3 AND coalesce($8::bigint, expires_at)
      UNION ALL
      SELECT 1 FROM identity.provider_session
      WHERE session_id = $4 AND link_id = $5 AND signed_in_at > $6 AND sid IS DISTINCT FROM $7`,
-    [purposeOf(account), hashes, since + logoutKeptMs, sessionId ?? null, linkId, since, sid ?? null],
+    [purposeOf(account), hashes, since + logoutKeptMs, sessionId ?? null, linkId, since, sid ?? null, latest],
   )
   return rows.length > 0
 }

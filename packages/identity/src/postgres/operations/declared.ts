@@ -78,16 +78,14 @@ export class PostgresDeclarations implements DeclarationStore {
 
   async applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
-    waiting: ReadonlySet<string>,
     end: RevocationTimes,
   ): Promise<string[]> {
     const skipped = new Set<string>()
     await this.#apply('organization', entries, async (tx, { id, record }) => {
       const declared = await record()
-      if (!declared.members.some(({ roles }) => roles.some((key) => waiting.has(key))))
-        return declareOrganization(tx, declared, end)
-      skipped.add(id)
-      return 'waits'
+      const written = await declareOrganization(tx, declared, end)
+      if (written === 'waits') skipped.add(id)
+      return written
     })
     return [...skipped]
   }

@@ -121,6 +121,14 @@ export function sampleVariables(
   return isSensitive ? {} : (mailVariables?.(userId, templateId) ?? {})
 }
 
+/** The same links without their tokens. Who has one may change what its user receives: it is shown to nobody. */
+export function withoutTokens(mailVariables: MailVariables): MailVariables {
+  return (userId, event) =>
+    Object.fromEntries(
+      Object.entries(mailVariables(userId, event)).map(([name, link]) => [name, link.replace(/[^/]*$/, hidden)]),
+    )
+}
+
 /** A text as its template has it, with the variables unfilled; hidden where there is none any more. */
 export function unfilledText(
   catalog: Catalog,

@@ -1,9 +1,8 @@
 import { maskMembers, Problem } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import type { CatalogKeeper, MailVariables } from '../catalog/catalog.ts'
+import { type CatalogKeeper, type MailVariables, withoutTokens } from '../catalog/catalog.ts'
 import { type Channel, channels } from '../model/channel.ts'
-import { hidden } from '../model/masking.ts'
 import type { NotificationRecord } from '../model/notification/notification.ts'
 import type { TemplateVersion } from '../model/notification/timeline.ts'
 import type { AccessControl } from '../request/caller.ts'
@@ -91,7 +90,7 @@ function contentOf({ text, stored, masked, mailVariables }: ContentInput) {
   }
   if (masked) return unfilled
   try {
-    const links = text.channel === 'email' ? withoutTokens(mailVariables?.(userId, event) ?? {}) : {}
+    const links = text.channel === 'email' && mailVariables ? withoutTokens(mailVariables)(userId, event) : {}
     const { content } = compileTemplate(text).render({ ...links, ...data })
     const { locale: _, ...shown } = content
     const isHtmlAlone = shown.html !== undefined && shown.body === ''
@@ -100,9 +99,4 @@ function contentOf({ text, stored, masked, mailVariables }: ContentInput) {
     if (!(error instanceof TemplateError)) throw error
     return unfilled
   }
-}
-
-/** Who has a link of a mail may change what its user receives: its token is shown to nobody. */
-function withoutTokens(links: ReturnType<MailVariables>): Record<string, string> {
-  return Object.fromEntries(Object.entries(links).map(([name, link]) => [name, link.replace(/[^/]*$/, hidden)]))
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type DeliveryDecision, decide } from '../../admission/admission.ts'
 import type { PlannedNotification } from '../../admission/planned.ts'
-import type { CatalogKeeper } from '../../catalog/catalog.ts'
+import { type Catalog, type CatalogKeeper, withoutTokens } from '../../catalog/catalog.ts'
 import type { NotifyOptions } from '../../config/options.ts'
 import { newIdOfUser } from '../../model/id.ts'
 import { maskTimeline } from '../../model/masking.ts'
@@ -43,7 +43,7 @@ async function explain(
   { now, unmasked }: { readonly now: number; readonly unmasked: boolean },
 ) {
   const profiles = await intake.readProfiles([request.user_id])
-  const catalog = await keeper.at(profiles.settingsVersion)
+  const catalog = withHiddenLinks(await keeper.at(profiles.settingsVersion))
   const problem = problemOf(request, catalog)
   const eventType = catalog.eventTypes.get(request.event)
   if (problem || !eventType) throw problem
@@ -73,6 +73,12 @@ async function explain(
     })),
     cap: { ...options.caps, used },
   }
+}
+
+/** What is planned on it is shown, and not sent. */
+function withHiddenLinks(catalog: Catalog): Catalog {
+  const { mailVariables } = catalog
+  return mailVariables ? { ...catalog, mailVariables: withoutTokens(mailVariables) } : catalog
 }
 
 /** Until when a channel waits, and what its text is rendered from then. */

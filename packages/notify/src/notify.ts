@@ -53,6 +53,7 @@ import { readFindings } from './stats/findings.ts'
 import { readSetup } from './stats/setup.ts'
 import type { NotifyStore, Recipient } from './store/store.ts'
 import { subscriptionAssets } from './subscription/endpoint.ts'
+import { ownHosts } from './templates/link-hosts.ts'
 import { NotificationStreams } from './trace/streams.ts'
 import { startWorkers } from './workers.ts'
 
@@ -260,15 +261,16 @@ function createLinkParts(
   const languages = new Languages(new URL('texts/', import.meta.url), branding.textsFolder)
   const links = linkSecret && createLinks({ baseUrl: publicUrl, secret: linkSecret })
   const { tracking, retention } = options
+  const hosts = ownHosts(publicUrl, options.trackedHosts)
   const catalog = createCatalogKeeper(store, {
     mailVariables: links && mailVariables(links),
-    shortenLinks: links && createShortenLinks({ baseUrl: publicUrl, tracking, retention }),
+    shortenLinks: links && createShortenLinks({ baseUrl: publicUrl, hosts, tracking, retention }),
     reserved,
   })
   const lifetimeMs = options.receiptDays * dayMs
   const receiptTokens = linkSecret && createReceiptTokens({ secret: linkSecret, lifetimeMs })
   const completeMessages = {
-    ...(links && { email: createMailLinks({ links, catalog, languages, tracking }) }),
+    ...(links && { email: createMailLinks({ links, catalog, languages, hosts, tracking }) }),
     ...(receiptTokens && { push: withReceiptTokens(receiptTokens, clock) }),
   }
   const pages = { branding, languages, assets: subscriptionAssets }

@@ -36,6 +36,7 @@ export function notifyOptions(declared: Declared = {}): Partial<NotifyOptions> {
       complained: declared.suppression_days?.complained,
     }),
     tracking: trackingRule(declared.tracking),
+    trackedHosts: declared.tracked_hosts,
     receiptDays: declared.receipt_days,
     inboxStreams: {
       ...inboxStreams,

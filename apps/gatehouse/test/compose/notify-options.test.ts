@@ -68,6 +68,7 @@ test('tracking follows the file, on every channel or by channel, with link and t
     assert.deepEqual(notifyOptions({ tracking: declared }).tracking, tracking)
   const { retention, receiptDays, tracking } = notifyOptions({ retention: { link_days: 7 }, receipt_days: 3 })
   assert.deepEqual([retention?.linkDays, receiptDays, tracking], [7, 3, undefined])
+  assert.deepEqual(notifyOptions({ tracked_hosts: ['shop.example'] }).trackedHosts, ['shop.example'])
 })
 
 test('a priority has the weight that the file gives it, and its default where it gives none', () => {

@@ -5,6 +5,7 @@ import { lookUpLocale } from '../model/locale.ts'
 import { hidden } from '../model/masking.ts'
 import type { EventType } from '../model/notification/event-type.ts'
 import type { EventTypes, Templates } from '../store/store.ts'
+import { linkHostsOf } from '../templates/link-hosts.ts'
 import {
   type Compiled,
   compileTemplate,
@@ -23,6 +24,8 @@ export interface Catalog {
   hasTemplate(templateId: string): boolean
   /** The channels that a template has texts for. */
   channels(templateId: string): readonly Channel[]
+  /** The hosts that the texts of a template link to on a channel, in any locale. */
+  linkHosts(templateId: string, channel: Channel): ReadonlySet<string>
   /** Whether an event type belongs to another service, which alone sends its mails. */
   isReserved(event: string): boolean
   /** Whether an event type that is not reserved names the template of one that is: it may not speak in its words. */
@@ -95,6 +98,7 @@ async function readCatalog(
     eventTypes: new Map(eventTypes.map((eventType) => [eventType.event, eventType])),
     hasTemplate: (templateId) => templateIds.has(templateId),
     channels: (templateId) => channels.filter((channel) => places.has(placeOf(templateId, channel))),
+    linkHosts: (templateId, channel) => places.get(placeOf(templateId, channel))?.linkHosts ?? noHosts,
     text(templateId, channel, wanted) {
       const place = places.get(placeOf(templateId, channel))
       if (!place) throw new MissingTextError(`the template ${templateId} has no text for ${channel}`)
@@ -102,6 +106,8 @@ async function readCatalog(
     },
   }
 }
+
+const noHosts: ReadonlySet<string> = new Set()
 
 /** Whether nobody may read the data of an event of this type. A type that is not there may have been sensitive. */
 export function isSecret({ eventTypes }: Pick<Catalog, 'eventTypes'>, event: string): boolean {
@@ -154,10 +160,16 @@ class Place {
   readonly #texts: ReadonlyMap<string, TemplateText>
   readonly #locales: ReadonlySet<string>
   readonly #compiled = new Map<string, Compiled>()
+  #linkHosts: ReadonlySet<string> | undefined
 
   constructor(texts: readonly TemplateText[]) {
     this.#texts = new Map(texts.map((text) => [canonicalLocale(text.locale) ?? text.locale, text]))
     this.#locales = new Set(this.#texts.keys())
+  }
+
+  get linkHosts(): ReadonlySet<string> {
+    this.#linkHosts ??= linkHostsOf([...this.#texts.values()])
+    return this.#linkHosts
   }
 
   text(wanted: readonly string[]): Compiled {

@@ -124,6 +124,8 @@ export interface NotifyOptions {
   readonly devicesPerUser: number
   /** Of messages whose event type doesn't say. */
   readonly tracking: TrackingRule
+  /** Hosts whose links are tracked where they come from data, besides that of the base URL: `shop.example`. */
+  readonly trackedHosts: readonly string[]
   /** How long the token of a push or an in-app item reports what became of it, in days. */
   readonly receiptDays: number
   readonly changeReaders: ChangeReaderRules
@@ -182,6 +184,8 @@ export const defaultOptions: NotifyOptions = {
   notificationStreams: { max: 200, maxPerReader: 10, heartbeatMs: 15_000, maxLifeMs: 900_000, pollMs: 1_000 },
   // ours: whoever reads a message is not watched unless the operator says so
   tracking: 'off',
+  // ours: what users write is led nowhere by us
+  trackedHosts: [],
   // ours: a push may wait four weeks for its device
   receiptDays: 35,
 }

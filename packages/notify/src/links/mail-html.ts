@@ -1,14 +1,17 @@
 import { replaceAttributes } from '../templates/html-attributes.ts'
 import type { Links } from './links.ts'
 
-/** Leads every http(s) link through us. One that is ours already, or would be too long, stays as it is. */
-export function withClicks(text: string, deliveryId: string, links: Links): string {
+/** Whether links to a host, as URL.host writes it, are tracked. */
+export type IsTracked = (host: string) => boolean
+
+/** Leads the tracked http(s) links through us. One that is ours already, or would be too long, stays as it is. */
+export function withClicks(text: string, deliveryId: string, links: Links, isTracked: IsTracked): string {
   return replaceAttributes(text, ({ tag, name, value }) => {
     const target = tag === 'a' && name === 'href' ? formatLinks(value.trim()) : undefined
     if (
       target === undefined ||
       !/^https?:\/\//i.test(target) ||
-      !URL.canParse(target) ||
+      !isTracked(URL.parse(target)?.host ?? '') ||
       target.startsWith(`${links.baseUrl}/`)
     )
       return undefined

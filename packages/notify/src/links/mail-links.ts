@@ -4,13 +4,15 @@ import type { CatalogKeeper } from '../catalog/catalog.ts'
 import { type Tracking, type TrackingRule, trackingOf } from '../model/delivery/tracking.ts'
 import type { CompleteMessages } from './complete-messages.ts'
 import type { Links } from './links.ts'
-import { beforeEnd, withClicks } from './mail-html.ts'
+import { beforeEnd, type IsTracked, withClicks } from './mail-html.ts'
 
 /** What the links of mails need. */
 export interface MailLinksOptions {
   readonly links: Links
   readonly catalog: CatalogKeeper
   readonly languages: Languages
+  /** The hosts whose links are tracked whatever the template. */
+  readonly hosts: ReadonlySet<string>
   /** Of mails whose event type doesn't say. */
   readonly tracking: TrackingRule
 }
@@ -20,14 +22,16 @@ export interface MailLinksOptions {
  * RFC 2369); an open pixel and click links on those whose event type is tracked. Sensitive mails get none of it: some go
  * to an address that is not proven yet. Every attempt of a mail carries the same links.
  */
-export function createMailLinks({ links, catalog, languages, tracking }: MailLinksOptions): CompleteMessages {
-  return async (messages) => {
-    const { eventTypes } = await catalog.current()
+export function createMailLinks({ links, catalog, languages, hosts, tracking }: MailLinksOptions): CompleteMessages {
+  return async (messages, drafted) => {
+    const { eventTypes, linkHosts } = await catalog.current()
     return messages.map((message) => {
       const eventType = eventTypes.get(message.event)
       if (!eventType || eventType.sensitive) return message
       const level = trackingOf(eventType.tracking ?? {}, 'email') ?? trackingOf(tracking, 'email') ?? 'off'
-      return withFooter(track(message, links, level), links, languages)
+      const named = linkHosts(eventType.templateId, 'email')
+      const isTracked = (host: string) => hosts.has(host) || named.has(host) || drafted?.has(host) === true
+      return withFooter(track(message, links, level, isTracked), links, languages)
     })
   }
 }
@@ -80,10 +84,10 @@ function footer(why: readonly string[], ways: ReadonlyArray<{ readonly say: stri
   return html`<p style="margin-top:2em;font-size:12px;color:#666">${why.map((text) => `${text} `)}${anchors}</p>`
 }
 
-function track(message: OutgoingMessage, links: Links, tracking: Tracking): OutgoingMessage {
+function track(message: OutgoingMessage, links: Links, tracking: Tracking, isTracked: IsTracked): OutgoingMessage {
   const { deliveryId, content } = message
   if (content.html === undefined || tracking === 'off') return message
-  const clicked = tracking === 'opens' ? content.html : withClicks(content.html, deliveryId, links)
+  const clicked = tracking === 'opens' ? content.html : withClicks(content.html, deliveryId, links, isTracked)
   const pixel = links.url('open', [deliveryId])
   const watched =
     tracking === 'clicks' || pixel === undefined

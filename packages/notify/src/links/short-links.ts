@@ -4,11 +4,14 @@ import type { Channel } from '../model/channel.ts'
 import type { ShortenLinks } from '../model/delivery/short-link.ts'
 import { type TrackingRule, trackingOf } from '../model/delivery/tracking.ts'
 import { bucketOfSlot, slotOfUser } from '../model/id.ts'
+import { replaceLinks } from '../templates/text-links.ts'
 
 /** What shortening links needs. */
 export interface ShortenOptions {
   /** Where the world reaches us, without a slash at the end. */
   readonly baseUrl: string
+  /** The hosts whose addresses are replaced whatever the template. */
+  readonly hosts: ReadonlySet<string>
   /** Of event types that do not say. */
   readonly tracking: TrackingRule
   readonly retention: Pick<Retention, 'linkDays' | 'inboxDays'>
@@ -17,23 +20,26 @@ export interface ShortenOptions {
 /** Mails have links of their own, which need no row: their length does not matter. */
 const shortened: ReadonlySet<Channel> = new Set(['push', 'sms', 'in-app'])
 const maxLinks = 20
-const maxTargetLength = 2_000
 const dayMs = 86_400_000
 
 /** Sensitive messages keep their links: what they lead to is stored nowhere. */
-export function createShortenLinks({ baseUrl, tracking, retention }: ShortenOptions): ShortenLinks {
+export function createShortenLinks({ baseUrl, hosts, tracking, retention }: ShortenOptions): ShortenLinks {
   const prefix = `${baseUrl}/l/`
   const own = `${URL.parse(baseUrl)?.href.replace(/\/$/, '') ?? baseUrl}/`
-  return ({ userId, channel, eventType, content, now }) => {
+  return ({ userId, channel, eventType, content, linkHosts, now }) => {
     const level = trackingOf(eventType.tracking ?? {}, channel) ?? trackingOf(tracking, channel)
     const isTracked = level === 'on' || level === 'clicks'
     if (!isTracked || eventType.sensitive || !shortened.has(channel)) return { content, links: [] }
     const { linkDays, inboxDays } = retention
     const days = channel === 'in-app' ? Math.max(linkDays, inboxDays) : linkDays
     const ids = new Map<string, string>()
+    const isLeft = (target: string) => {
+      const { host } = new URL(target)
+      return target.startsWith(own) || !(hosts.has(host) || linkHosts.has(host))
+    }
     const shorten = (text: string) =>
       replaceLinks(text, (target) => {
-        if (target.startsWith(own) || (ids.size >= maxLinks && !ids.has(target))) return undefined
+        if (isLeft(target) || (ids.size >= maxLinks && !ids.has(target))) return undefined
         const id = ids.get(target) ?? newLinkId(slotOfUser(userId))
         ids.set(target, id)
         return `${prefix}${id}`
@@ -47,52 +53,6 @@ export function createShortenLinks({ baseUrl, tracking, retention }: ShortenOpti
     const links = [...ids].map(([target, id]) => ({ id, target, expiresAt: now + days * dayMs }))
     return { content: replaced, links }
   }
-}
-
-/** What may be an address in a plain text: up to a space, a quote, a bracket of HTML, or a character that is not seen. */
-const candidates = /\bhttps?:\/\/[^\s<>"\p{Cc}\p{Cf}]+/giu
-
-/**
- * Replaces each http(s) address of a plain text by what `replacement` answers for it; undefined leaves it as it is, and
- * so does what is no address, names a password, or is too long to be kept. Nothing else of the text changes.
- */
-export function replaceLinks(text: string, replacement: (target: string) => string | undefined): string {
-  return text.replace(candidates, (found) => {
-    const address = withoutPunctuation(found)
-    const url = URL.parse(address)
-    const written = url && isKept(url) ? replacement(url.href) : undefined
-    return written === undefined ? found : written + found.slice(address.length)
-  })
-}
-
-function isKept({ username, password, href }: URL): boolean {
-  return username === '' && password === '' && href.length <= maxTargetLength
-}
-
-const closing: Readonly<Record<string, string>> = {
-  ')': '(',
-  ']': '[',
-  '}': '{',
-  '）': '（',
-  '】': '【',
-  '」': '「',
-  '』': '『',
-}
-const trailing = new Set(".,;:!?'`*~…。、，；：！？»”’›|")
-
-/** An address without the punctuation of the sentence around it. A closing bracket belongs to it where it was opened in it. */
-function withoutPunctuation(found: string): string {
-  const counts = new Map<string, number>()
-  for (const character of found) counts.set(character, (counts.get(character) ?? 0) + 1)
-  let end = found.length
-  for (; end > 0; end--) {
-    const last = found[end - 1] ?? ''
-    const opening = closing[last]
-    const isUnopened = opening !== undefined && (counts.get(last) ?? 0) > (counts.get(opening) ?? 0)
-    if (!trailing.has(last) && !isUnopened) break
-    counts.set(last, (counts.get(last) ?? 0) - 1)
-  }
-  return found.slice(0, end)
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -55,10 +55,9 @@ export function writeMessage(
     const { content, missing } = compiled.render(variables)
     const failover = failsOverOnTimeout(eventType, channel) ? {} : { failoverOnTimeout: false as const }
     const text = withText(content)
-    const { content: written, links } = catalog.shortenLinks?.({ userId, channel, eventType, content: text, now }) ?? {
-      content: text,
-      links: [],
-    }
+    const linkHosts = catalog.linkHosts(eventType.templateId, channel)
+    const shortened = catalog.shortenLinks?.({ userId, channel, eventType, content: text, linkHosts, now })
+    const { content: written, links } = shortened ?? { content: text, links: [] }
     const message = { ...written, targets: reachable, ...failover }
     const { templateId: id, version, locale } = compiled.text
     const template = { id, version, locale }

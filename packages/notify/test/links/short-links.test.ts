@@ -2,19 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { defaultOptions } from '../../src/config/options.ts'
-import { bucketOfLink, createShortenLinks, newLinkId, replaceLinks } from '../../src/links/short-links.ts'
+import { bucketOfLink, createShortenLinks, newLinkId } from '../../src/links/short-links.ts'
+import { linkHostsOf } from '../../src/templates/link-hosts.ts'
+import { replaceLinks } from '../../src/templates/text-links.ts'
 
 const baseUrl = 'https://n.example'
 const { retention } = defaultOptions
+const linkHosts = new Set(['a.example'])
 const now = Date.UTC(2026, 5, 1)
 const shortenWith = (tracking: Parameters<typeof createShortenLinks>[0]['tracking'] = 'on') =>
-  createShortenLinks({ baseUrl, tracking, retention })
+  createShortenLinks({ baseUrl, hosts: new Set(), tracking, retention })
 const shorten = (body: string, more: object = {}) =>
   shortenWith()({
     userId: 'alice',
     channel: 'sms',
     eventType: { sensitive: false },
     content: { body, locale: 'en' },
+    linkHosts: linkHostsOf([{ body }]),
     now,
     ...more,
   })
@@ -148,17 +152,24 @@ test('links are shortened on channels with click tracking, never in sensitive me
     for (const sensitive of [false, true]) {
       const eventType = { sensitive, ...(own === undefined ? {} : { tracking: own }) }
       const content = { body: 'https://a.example', locale: 'en' }
-      const { links } = shortenWith(service)({ userId: 'alice', channel, eventType, content, now })
+      const { links } = shortenWith(service)({ userId: 'alice', channel, eventType, content, linkHosts, now })
       assert.equal(links.length > 0, expected && !sensitive, JSON.stringify([service, own, channel, sensitive]))
     }
 })
 
 test('a link of an in-app item expires with the item', () => {
   const days = { linkDays: 30, inboxDays: 100 }
-  const short = createShortenLinks({ baseUrl, tracking: 'on', retention: days })
+  const short = createShortenLinks({ baseUrl, hosts: linkHosts, tracking: 'on', retention: days })
   const daysOf = (channel: 'sms' | 'in-app') => {
     const content = { body: 'https://a.example', locale: 'en' }
-    const [link] = short({ userId: 'alice', channel, eventType: { sensitive: false }, content, now }).links
+    const [link] = short({
+      userId: 'alice',
+      channel,
+      eventType: { sensitive: false },
+      content,
+      linkHosts: new Set(),
+      now,
+    }).links
     return ((link?.expiresAt ?? 0) - now) / 86_400_000
   }
   assert.deepEqual([daysOf('sms'), daysOf('in-app')], [30, 100])

@@ -104,6 +104,34 @@ test('a link leads to the address its author wrote, with entities and any alphab
   assert.ok((await s.mail()).html.includes(unknown), 'one that is not understood stays as it is')
 })
 
+test('a link from the data of a mail is tracked on hosts of its template and its settings alone', async (t) => {
+  const s = await setupMailLinks(t, { tracking: 'on' }, 'order.shipped', { trackedHosts: ['Pay.example'] })
+  await s.call('PUT', '/v1/templates/order.shipped/email/en', {
+    subject: 's',
+    body: 'b',
+    html: '<a href="https://shop.example">x</a>{% for url in urls %}<a href="{{ url }}">y</a>{% endfor %}',
+  })
+  const leftAlone = [
+    'https://evil.example/',
+    'https://shop.example.evil.example/',
+    'https://shop.example@evil.example/',
+  ]
+  const tracked = ['https://shop.example/7', 'https://pay.example/7']
+  const { html } = await s.mail({ urls: [...leftAlone, ...tracked] })
+  const hrefs = [...html.matchAll(/<a href="([^"]+)">[xy]/g)].map(([, href = '']) => href)
+  const targets = await Promise.all(
+    hrefs.map(async (href) => {
+      if (!href.startsWith(`${baseUrl}/t/c/`)) return href
+      return (await s.http.inject({ url: href.slice(baseUrl.length), headers: reader })).headers.location
+    }),
+  )
+  assert.deepEqual(
+    hrefs.filter((href) => !href.startsWith(baseUrl)),
+    leftAlone,
+  )
+  assert.deepEqual(targets, ['https://shop.example/', ...leftAlone, ...tracked])
+})
+
 test('a truncated link shows a page that says so', async (t) => {
   const s = await setupMailLinks(t, { tracking: 'on' })
   const path = pathOf((await s.mail()).html, '/t/c/').slice(0, -5)

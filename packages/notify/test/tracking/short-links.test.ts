@@ -94,6 +94,25 @@ test('a short link is followed whatever the bucket of its user', async (t) => {
   for (const { body } of items) assert.equal((await s.follow(pathOf(body, '/l/'))).headers.location, target)
 })
 
+test('only addresses on hosts of the template or the settings become links, not words of users', async (t) => {
+  const s = await setupShop(t, { tracking: 'on' }, { options: { trackedHosts: ['pay.example'] } })
+  await s.call('PUT', '/v1/templates/order.shipped/sms/en', {
+    body: '{{ words }} https://shop.example/c/{{ id }} {{ pay }} https://{{ host }}/x https://shop{{ rest }}',
+  })
+  const words = 'https://evil.example/login https://shop.example.evil.example https://shop.example@evil.example/'
+  const more = { id: 7, pay: 'https://pay.example/7', host: 'evil.example', rest: '.evil.example/' }
+  await s.send('sms', { data: { words, ...more } })
+  const [message] = await eventually(
+    async () => (await s.call('GET', '/dev/mailbox')).body.messages as { body: string }[],
+    ({ length }) => length === 1,
+  )
+  const link = `${baseUrl}/l/•`
+  const rest = 'https://evil.example/x https://shop.evil.example/'
+  assert.equal(message?.body.replaceAll(/\/l\/\w{12}/g, '/l/•'), `${words} ${link} ${link} ${rest}`)
+  const { rows } = await s.database.query<{ target: string }>('SELECT target FROM notify.short_link ORDER BY target')
+  assert.deepEqual(rows, [{ target: more.pay }, { target: 'https://shop.example/c/7' }])
+})
+
 test('texts without tracking stay unchanged and store no link', async (t) => {
   const s = await setupShop(t)
   for (const channel of ['push', 'sms', 'in-app']) assert.equal((await sentText(s, channel)).body, text)

@@ -202,6 +202,15 @@ export const NotifySection = Type.Object(
           'What messages report about their reader unless the event type says otherwise: opens (of HTML mails), clicks, both (on), nothing (off); on every channel or by channel.',
       }),
     ),
+    tracked_hosts: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[a-z0-9.-]+(:[0-9]{1,5})?$' }), {
+        uniqueItems: true,
+        default: [],
+        examples: [['shop.example']],
+        description:
+          'Hosts whose links are tracked wherever they come from: in lower case, with the port where it is not the usual one, no *. Links to the host of BASE_URL, and to hosts that a text of the template names, are tracked without it.',
+      }),
+    ),
     receipt_days: whole(
       1,
       3_650,

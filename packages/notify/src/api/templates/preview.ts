@@ -87,7 +87,7 @@ async function renderOne(
     const links = channel === 'email' ? sampleVariables(catalog, templateId, '') : undefined
     const { content, missing } = compiled.render({ ...links, ...data })
     const body = content.body === '' && content.html !== undefined ? textOfHtml(content.html) : content.body
-    const sent = await completePreview(context, catalog, { templateId, channel, content: { ...content, body } })
+    const sent = await completePreview(context, catalog, { text, content: { ...content, body } })
     return {
       ...sent,
       locale: text.locale,

@@ -23,6 +23,8 @@ export interface ShortenInput {
   readonly channel: Channel
   readonly eventType: Pick<EventType, 'tracking' | 'sensitive'>
   readonly content: Content
+  /** The hosts that its template links to. An address on another one may be the words of a user, and stays. */
+  readonly linkHosts: ReadonlySet<string>
   /** Unix milliseconds. */
   readonly now: number
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { Secret } from '@gatehouse/kit'
+import type { NotifyOptions } from '../../../src/index.ts'
 import { eventually, type Setup, seedEventType, setup } from '../setup.ts'
 
 export const baseUrl = 'https://notify.example'
@@ -10,8 +11,9 @@ export async function setupMailLinks(
   context: { after(end: () => Promise<void>): void },
   settings: object = {},
   event = 'order.shipped',
+  options: Partial<NotifyOptions> = {},
 ) {
-  const s = await setup({ linkSecret, publicUrl: baseUrl })
+  const s = await setup({ linkSecret, publicUrl: baseUrl, options })
   context.after(() => s.close())
   await seedEventType(s, event, settings)
   await s.call('PUT', `/v1/templates/${event}/email/en`, {
@@ -21,8 +23,8 @@ export async function setupMailLinks(
   })
   return {
     ...s,
-    async mail() {
-      const sent = await s.call('POST', '/v1/notify', { event, user_id: 'alice', data: {}, channels: ['email'] })
+    async mail(data: object = {}) {
+      const sent = await s.call('POST', '/v1/notify', { event, user_id: 'alice', data, channels: ['email'] })
       const mails = async () => (await s.call('GET', '/dev/mailbox')).body.messages
       const id = sent.body.deliveries[0].id
       const all = await eventually(mails, (list) =>

@@ -12,8 +12,9 @@ export interface Item {
   readonly receipt_token?: string
 }
 
-/** The counts of an inbox; `sequence` is the number of its last change. */
+/** The counts of an inbox. */
 export interface Counts {
+  /** The number of its last change. */
   readonly sequence: number
   readonly total: number
   readonly unseen: number
@@ -37,10 +38,11 @@ export interface Choices {
 /** Items by id, or all that came no later than a number. */
 export type Chosen = { readonly ids: readonly string[] } | { readonly all: true; readonly up_to: number }
 
-/** One page of the feed; `next` is the cursor of the following page. */
+/** One page of the feed. */
 export interface Feed {
   readonly items: readonly Item[]
   readonly counts: Counts
+  /** The cursor of the following page. */
   readonly next?: string
 }
 
@@ -50,10 +52,11 @@ export interface News {
   readonly counts: Counts
 }
 
-/** Where the service is, whose inbox it is, and how a token is had: one that was refused is asked for again, `renew` set. */
+/** Where the service is, whose inbox it is, and how a token is had. */
 export interface Access {
   readonly baseUrl: string
   readonly userId: string
+  /** One that was refused is asked for again, `renew` set. */
   readonly getToken: (renew: boolean) => string | Promise<string>
 }
 
@@ -108,8 +111,8 @@ export class Api {
   }
 
   /**
-   * Reports that a link or an action of an item was followed; the token of the item is the credential. It is sent even
-   * when the page is left at once. Answers whether it was accepted.
+   * Reports that a link or an action of an item was followed, even when the page is left at once; the token of the item
+   * is the credential. Answers whether it was accepted.
    */
   async recordClick(token: string, link: string | undefined): Promise<boolean> {
     const body = JSON.stringify({ receipts: [{ token, report: 'clicked', ...(link === undefined ? {} : { link }) }] })

@@ -8,9 +8,6 @@ import { Seen } from './seen.ts'
 import { style } from './style.ts'
 import { english, type Texts } from './texts.ts'
 
-const pageSize = 20
-const maxShown = 99
-
 /**
  * `<gatehouse-inbox base-url="https://notify.example.com" user-id="alice">`: bell, badge, list and preferences. It
  * begins once {@link GatehouseInbox.getToken} is set. Events: `gatehouse-open` (`detail.item` was opened) and
@@ -97,8 +94,7 @@ export class GatehouseInbox extends HTMLElement {
   /** Opens or closes the panel; closed, the focus goes back to the bell. */
   toggle(open: boolean = !!this.#panel.hidden): void {
     if (open !== this.#panel.hidden) return
-    this.#panel.hidden = !open
-    this.#bell.setAttribute('aria-expanded', String(open))
+    this.#show(open)
     this.#page = 'list'
     this.#failed = false
     this.#render()
@@ -146,7 +142,7 @@ export class GatehouseInbox extends HTMLElement {
     const items = this.#items
     this.#following = follow(api, {
       reload: async () => {
-        items.begin(await api.feed(this.#query()))
+        await items.begin(api)
         if (api === this.#api) this.#render()
         return items.counts.sequence
       },
@@ -169,16 +165,15 @@ export class GatehouseInbox extends HTMLElement {
     this.#seen.stop()
   }
 
-  #query(): string {
-    return `limit=${pageSize}${this.#items.onlyUnread ? '&unread=true' : ''}`
-  }
-
   readonly #onOnline = (): void => this.#following?.now()
 
   readonly #onOutside = (event: Event): void => {
-    if (event.composedPath().includes(this) || this.#panel.hidden) return
-    this.#panel.hidden = true
-    this.#bell.setAttribute('aria-expanded', 'false')
+    if (!event.composedPath().includes(this)) this.#show(false)
+  }
+
+  #show(open: boolean): void {
+    this.#panel.hidden = !open
+    this.#bell.setAttribute('aria-expanded', String(open))
   }
 
   /** Calls the service and answers whether it did it; a failure is shown until the next success, unless `quiet`. */
@@ -205,7 +200,9 @@ export class GatehouseInbox extends HTMLElement {
   }
 
   #change(what: string, choice: Chosen, quiet = false): Promise<boolean> {
-    return this.#do(async (api, items) => items.did(what, choice, (await api.change(what, choice)).counts), quiet)
+    // Not what comes meanwhile.
+    const ids = 'ids' in choice ? choice.ids : this.#items.list.map(({ id }) => id)
+    return this.#do(async (api, items) => items.did(what, ids, (await api.change(what, choice)).counts), quiet)
   }
 
   #onKey(event: KeyboardEvent): void {
@@ -214,8 +211,7 @@ export class GatehouseInbox extends HTMLElement {
       event.stopPropagation()
       this.toggle(false)
     } else if (event.key === 'Tab') keepInside(event, this.#panel, this.#root.activeElement)
-    else if (['ArrowDown', 'ArrowUp', 'Home', 'End'].includes(event.key))
-      moveAmongItems(event, this.#panel, this.#root.activeElement)
+    else moveAmongItems(event, this.#panel, this.#root.activeElement)
   }
 
   #say(key: keyof Texts, values: Readonly<Record<string, string | number>>): string {
@@ -226,7 +222,7 @@ export class GatehouseInbox extends HTMLElement {
     const { counts } = this.#items
     const { unseen } = counts
     this.#badge.hidden = unseen === 0
-    this.#badge.textContent = unseen > maxShown ? `${maxShown}+` : String(unseen)
+    this.#badge.textContent = unseen > 99 ? '99+' : String(unseen)
     this.#bell.setAttribute('aria-label', unseen === 0 ? this.#texts.bell : this.#say('unseen', { n: unseen }))
     this.dispatchEvent(new CustomEvent('gatehouse-counts', { detail: { counts } }))
     this.#panel.setAttribute('aria-label', this.#page === 'list' ? this.#texts.title : this.#texts.preferences)
@@ -290,10 +286,10 @@ export class GatehouseInbox extends HTMLElement {
 
   #filter(onlyUnread: boolean): void {
     this.#items.onlyUnread = onlyUnread
-    void this.#do(async (api, items) => items.begin(await api.feed(this.#query())))
+    void this.#do((api, items) => items.begin(api))
   }
 
   #more(next: string): void {
-    void this.#do(async (api, items) => items.extend(await api.feed(`${this.#query()}&cursor=${next}`)))
+    void this.#do(async (api, items) => items.extend(await api.feed(`${items.query}&cursor=${next}`)))
   }
 }

@@ -18,7 +18,8 @@ export function moveAmongItems(event: KeyboardEvent, panel: HTMLElement, active:
   if (items.length === 0 || active instanceof HTMLInputElement) return
   const at = placeOf(items, active)
   const last = items.length - 1
-  const to = { ArrowDown: Math.min(at + 1, last), ArrowUp: Math.max(at - 1, 0), End: last }[event.key] ?? 0
+  const to = { ArrowDown: Math.min(at + 1, last), ArrowUp: Math.max(at - 1, 0), Home: 0, End: last }[event.key]
+  if (to === undefined) return
   event.preventDefault()
   items[to]?.focus()
 }

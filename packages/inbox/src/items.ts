@@ -1,4 +1,4 @@
-import type { Choices, Chosen, Counts, Feed, Item } from './api.ts'
+import type { Api, Choices, Counts, Feed, Item } from './api.ts'
 
 /** What a user is shown: part of the feed, newest first, kept as it is told, and their choices. */
 export class Items {
@@ -10,13 +10,21 @@ export class Items {
   choices: Choices | undefined
 
   get list(): readonly Item[] {
-    return [...this.#shown.values()].sort((a, b) =>
-      a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : 0,
+    return [...this.#shown.values()].sort(
+      (a, b) => Number(a.created_at < b.created_at) - Number(a.created_at > b.created_at),
     )
   }
 
-  /** Begins again with a first page. */
-  begin(feed: Feed): void {
+  get query(): string {
+    return `limit=20${this.onlyUnread ? '&unread=true' : ''}`
+  }
+
+  /** Begins again with a first page, no older than what was told; unless the filter is another by then. */
+  async begin(api: Pick<Api, 'feed'>): Promise<void> {
+    const { query } = this
+    let feed = await api.feed(query)
+    for (let more = 2; more > 0 && feed.counts.sequence < this.counts.sequence; more--) feed = await api.feed(query)
+    if (query !== this.query) return
     this.#shown.clear()
     this.counts = feed.counts
     this.extend(feed)
@@ -45,18 +53,13 @@ export class Items {
   }
 
   /** Shows what was just done at once; the stream tells it too, in its time. */
-  did(what: string, chosen: Chosen, counts: Counts): void {
+  did(what: string, ids: readonly string[], counts: Counts): void {
     const now = new Date().toISOString()
-    for (const item of 'ids' in chosen ? chosen.ids.flatMap((id) => this.#shown.get(id) ?? []) : this.list) {
+    for (const item of ids.flatMap((id) => this.#shown.get(id) ?? [])) {
       const { read_at: _, ...unread } = item
       if (what === 'archived') this.#shown.delete(item.id)
       else if (what === 'unread') this.#shown.set(item.id, unread)
-      else
-        this.#shown.set(item.id, {
-          ...item,
-          seen_at: item.seen_at ?? now,
-          ...(what === 'read' ? { read_at: now } : {}),
-        })
+      else this.#shown.set(item.id, { seen_at: now, ...item, ...(what === 'read' && { read_at: now }) })
     }
     this.publish(counts)
   }

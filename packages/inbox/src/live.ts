@@ -16,8 +16,8 @@ const maxPauseMs = 30_000
 
 /**
  * Follows the stream until it is stopped: a stream that ends, breaks or falls silent is opened again after the last
- * event that was seen, so that nothing is missed. Of the windows of one inbox one holds the stream and tells the others;
- * when it closes, another goes on from where it is itself. Answers how to stop, and how to try again at once.
+ * event that was seen, so that nothing is missed. When the window that holds it closes, another goes on from where it is
+ * itself. Answers how to stop, and how to try again at once.
  */
 export function follow(api: Api, handlers: LiveHandlers): { stop(): void; now(): void } {
   const { signal } = api.stopping

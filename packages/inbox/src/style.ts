@@ -44,7 +44,7 @@ li.unread { background: var(--_fresh); }
 .subject { font-weight: 600; }
 .unread .subject::before { content: ""; display: inline-block; width: .55rem; height: .55rem; border-radius: 50%; background: var(--_accent); margin-inline-end: .45rem; }
 .body { font-size: .93rem; white-space: pre-line; display: -webkit-box !important; -webkit-box-orient: vertical; -webkit-line-clamp: 4; line-clamp: 4; overflow: hidden; }
-time, .soft { color: var(--_soft); font-size: .84rem; }
+time { color: var(--_soft); font-size: .84rem; }
 .note { margin: 0; padding: 1rem; color: var(--_soft); }
 .note.wrong { color: light-dark(#a61b1b, #ffb4ab); border-block-end: 1px solid var(--_line); padding-block: .6rem; }
 .more { display: block; margin: .6rem auto; }

@@ -35,5 +35,6 @@ ${answered}`
 
 /** Whether a mail names images of other places, which are not loaded here. Takes time linear in its length. */
 export function hasRemoteImages(html: string): boolean {
-  return /<img\b[^<>]*\bsrc\s*=\s*["']?\s*(https?:)?\/\//i.test(html) || /url\(\s*["']?\s*(https?:)?\/\//i.test(html)
+  const inImage = /<img\b[^<>]*\bsrc\s*=\s*(?:["']\s*)?(?:https?:)?\/\//i
+  return inImage.test(html) || /url\(\s*(?:["']\s*)?(?:https?:)?\/\//i.test(html)
 }

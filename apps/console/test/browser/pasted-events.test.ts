@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { breakdownOf } from '../../src/browser/screens/limits/simulation/breakdown.ts'
 import { maxEvents, parseEvents } from '../../src/browser/screens/limits/simulation/events.ts'
@@ -100,6 +101,12 @@ describe('pasted events', () => {
     const more = parseEvents(line.repeat(maxEvents.lines + 1))
     assert.deepEqual([more.exceeded, more.events, more.arrivals.length], ['lines', 0, 0])
     assert.equal(parseEvents(`1767225600 ${'x'.repeat(maxEvents.characters)}`).exceeded, 'characters')
+  })
+
+  test('of one long line that ends in a line separator of Unicode are read without a wait', { timeout: 60_000 }, () => {
+    const caller = `bob${' '.repeat(250_000)}\u2028x`
+    const read = () => parseEvents(`1767225660 ${' '.repeat(250_000)}${caller}`).arrivals.map((one) => one.caller)
+    assert.deepEqual([...runInNewContext('read()', { read }, { timeout: 20_000 })], [caller])
   })
 
   test('with counts are never more requests than a page can simulate, the earliest of them', () => {

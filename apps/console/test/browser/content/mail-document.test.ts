@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { answerColourScheme, holdUrls, knowsDark } from '../../../src/browser/screens/content/preview/colour-scheme.ts'
 import { mailDocument } from '../../../src/browser/screens/content/preview/mail-document.ts'
 
@@ -30,7 +31,17 @@ test('a mail says that it is made for the dark by a query, a property or a meta 
   assert.ok(knowsDark('<style>@media (prefers-color-scheme: dark){}</style>'))
   assert.ok(knowsDark('<style>:root{color-scheme: light dark}</style>'))
   assert.ok(knowsDark('<meta name="color-scheme" content="light dark">'))
+  assert.ok(knowsDark('<meta content="dark" name="supported-color-schemes"><style>a{}</style>'))
+  assert.ok(knowsDark('<style media="(prefers-color-scheme: dark)">a{}</style>'))
+  assert.ok(knowsDark('<style>a{}</style><STYLE type="text/css">:root{color-scheme : dark}</STYLE >'))
   assert.ok(!knowsDark('<p>dark chocolate</p>'))
+  assert.ok(!knowsDark('<p>color-scheme: dark, prefers-color-scheme</p><meta name="color-scheme" content="light">'))
+})
+
+test('a picture within a style sheet stays, in quotes and behind blanks too', () => {
+  const css = `a{background:url("data:image/png;base64,AA==") red}b{background:url( 'data:image/gif;base64,AA==' )}`
+  assert.equal(holdUrls(css), css)
+  assert.equal(holdUrls('a{background:url(https://a.example'), 'a{background:none')
 })
 
 const logo = '<p><img src="https://cdn.example/logo.png" srcset="https://cdn.example/2x 2x" alt="Logo" width=140></p>'
@@ -48,6 +59,52 @@ test('text of a mail that looks like a style is left as it is', () => {
   const html = '<p>Write url(https://a.example) and (prefers-color-scheme: dark)</p>'
   assert.ok(mailDocument(html, { scheme: 'dark', images: true }).includes(html))
 })
+
+const fragments = [
+  'color-scheme content ',
+  'color-scheme: light ',
+  '<style>',
+  '<style ',
+  '<style>@import ',
+  '<style></style ',
+  '<meta name=color-scheme ',
+  '<meta name="color-scheme" content="',
+  '<a background="',
+  "<a background='<",
+  ' media="(prefers-color-scheme:',
+  ' style="url(',
+  '<img src="',
+  '<img srcset= ',
+]
+
+/** 256 KiB of a text. */
+const manyOf = (text: string) => text.repeat(Math.ceil(262_144 / text.length))
+
+/** What is linear takes a tenth of it, in milliseconds of the processor. */
+const maxWorkMs = 1_500
+
+/** Shows a mail, which never waits: the timeout of a test cannot interrupt it where it hangs. */
+function showInTime(html: string): void {
+  const before = process.threadCpuUsage()
+  const work = () => mailDocument(html, { scheme: 'dark', images: true })
+  runInNewContext('work()', { work }, { timeout: 10_000 })
+  const { user, system } = process.threadCpuUsage(before)
+  assert.ok(user + system < maxWorkMs * 1_000, `${(user + system) / 1_000} ms`)
+}
+
+for (const fragment of fragments)
+  test(`a mail of many times ${JSON.stringify(fragment)} is shown as quickly as another`, { timeout: 60_000 }, () => {
+    const repeated = manyOf(fragment)
+    for (const html of [repeated, `<style>${repeated}</style>`, `<meta ${repeated}>`, `<img ${repeated}>`])
+      showInTime(html)
+  })
+
+for (const unit of ['url(', 'url( ', '@import ', '(prefers-color-scheme ', '(', ' ', 'color-scheme', 'color-scheme:'])
+  test(`a style sheet of many times "${unit}" is shown as quickly as another`, { timeout: 60_000 }, () => {
+    const repeated = manyOf(unit)
+    for (const css of [repeated, `url(${repeated}`, `color-scheme${repeated}`, `(prefers-color-scheme:${repeated}`])
+      showInTime(`<style>${css}</style>`)
+  })
 
 test('a mail of unclosed tags is shown as quickly as another', () => {
   const started = performance.now()

@@ -1,4 +1,12 @@
-import { answerColourScheme, type ColourScheme, holdUrls, knowsDark } from './colour-scheme.ts'
+import {
+  answerColourScheme,
+  type ColourScheme,
+  holdUrls,
+  knowsDark,
+  metaElements,
+  namesColourScheme,
+  styleElements,
+} from './colour-scheme.ts'
 
 /** How a mail is shown. */
 export interface MailLook {
@@ -15,8 +23,8 @@ export interface MailLook {
 export function mailDocument(html: string, { scheme, images }: MailLook): string {
   const isMadeForDark = knowsDark(html)
   const mail = html
-    .replace(/<meta\b[^<>]*\bname\s*=\s*["']?(?:supported-)?color-schemes?\b[^<>]*>/gi, '')
-    .replace(/(<style\b[^>]*>)([\s\S]*?)(<\/style\s*>)/gi, (_, start: string, css: string, end: string) =>
+    .replace(metaElements, (meta) => (namesColourScheme(meta) ? '' : meta))
+    .replace(styleElements, (_, start: string, css: string, end: string) =>
       [start, holdUrls(answerColourScheme(css, scheme)), end].join(''),
     )
     .replace(

@@ -71,7 +71,8 @@ export function readRow(line: string, { names: columns, separator }: TableHead):
 
 /** Reads an event that is a time and, if you like, a caller. */
 export function readPlain(line: string): Event | Fault {
-  const [, time, caller] = /^(\d{4}-\d\d-\d\d[ T][^\s,;]+|[^\s,;]*)[\s,;]*(.*)$/.exec(line.trim()) ?? []
+  // With `s` it always matches: where it does not, it would try every way to.
+  const [, time, caller] = /^(\d{4}-\d\d-\d\d[ T][^\s,;]+|[^\s,;]*)[\s,;]*(.*)$/s.exec(line.trim()) ?? []
   return toEvent(new Map([['time', time], ...(caller ? [['caller', caller] as const] : [])]))
 }
 

@@ -2,7 +2,7 @@
 export const basePath = '/console'
 
 /** The cookies of the console. */
-export type CookieName = 'gatehouse-console' | 'gatehouse-console-sign-in'
+export type CookieName = 'gatehouse-console' | 'gatehouse-console-sign-in' | 'gatehouse-console-known'
 
 interface CookieOptions {
   /** Whether it is sent over https only; the name then has the prefix that binds it to this host (RFC 6265bis §4.1.3). */

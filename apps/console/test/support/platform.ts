@@ -52,9 +52,10 @@ export interface Shared {
   readonly authenticate: ReturnType<typeof authentication>
 }
 
-/** Starts the platform. `more` adds routes before it listens. */
+/** Starts the platform. `more` adds routes before it listens; `limit` bounds the sign-ins of its console. */
 export async function startPlatform(
   more: (http: Http, shared: Shared) => void | Promise<void> = () => {},
+  limit?: ConsoleOptions['limit'],
 ): Promise<Platform> {
   const port = await freePort()
   const url = `http://localhost:${port}`
@@ -92,7 +93,8 @@ export async function startPlatform(
   http.addHook('onRequest', async ({ method, raw }) => {
     requests.push(`${method} ${raw.url?.split('?', 1)[0]}`)
   })
-  const admin = createConsole(consoleOptions(url, url, database, clock))
+  const options = consoleOptions(url, url, database, clock)
+  const admin = createConsole(limit === undefined ? options : { ...options, limit })
   await http.register(identity.plugin)
   await http.register(admin.plugin)
   await more(http, { clock, authenticate })

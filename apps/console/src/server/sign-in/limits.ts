@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 
 /**
  * How many sign-ins may begin: each costs the identity service a pushed request and a row. By address, so that one does not
- * use up what there is for all; and in all.
+ * use up what there is for all; and in all, of browsers that are not known.
  */
 export const signInLimitPolicies = {
   'console-sign-in-address': { limit: 60, windowSeconds: 600, by: ['address'], failureMode: 'local' },
@@ -16,11 +16,27 @@ export type LimitSignIn = (
   identifiers: Readonly<Record<string, string>>,
 ) => Promise<{ readonly allowed: boolean }>
 
-/** Whether another sign-in may begin; it is counted. Without a limit it may. */
-export async function admitSignIn(limit: LimitSignIn | undefined, { ip }: FastifyRequest): Promise<boolean> {
+/**
+ * Whether another sign-in may begin; it is counted. Without a limit it may. Known browsers are not counted with all
+ * others: else anybody with enough addresses could keep every administrator out.
+ */
+export async function admitSignIn(
+  limit: LimitSignIn | undefined,
+  { ip }: FastifyRequest,
+  isKnown: () => Promise<boolean>,
+): Promise<boolean> {
   if (limit === undefined) return true
   if (!(await limit('console-sign-in-address', { address: ip })).allowed) return false
-  return (await limit('console-sign-in', { console: 'all' })).allowed
+  return (await isKnown()) || (await limit('console-sign-in', { console: 'all' })).allowed
+}
+
+/**
+ * Whether a request is a browser going to a page, not a page loading something: pages of others could have each of their
+ * visitors begin sign-ins. Without Sec-Fetch-Dest it counts as going: of programs, old browsers and over plain http.
+ */
+export function isNavigation({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination } = headers
+  return destination === undefined || (destination === 'document' && mode === 'navigate')
 }
 
 /** Whether another sign-in may end; it is counted. Each exchanges a code at the identity service. */

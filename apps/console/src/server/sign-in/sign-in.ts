@@ -1,10 +1,11 @@
-import { randomToken, tokenHash } from '@gatehouse/kit'
+import { Problem, randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleContext } from '../context.ts'
 import { basePath, formatCookie, readCookie } from '../cookies.ts'
 import type { SignedIn } from '../provider/provider.ts'
 import { sealTokens, sessionHash } from '../session/reader.ts'
-import { admitCallback, admitSignIn } from './limits.ts'
+import { isKnownBrowser, knownBrowserCookie } from './known-browser.ts'
+import { admitCallback, admitSignIn, isNavigation } from './limits.ts'
 import { navigationPage } from './navigation-page.ts'
 import { returnPath } from './return-path.ts'
 import {
@@ -24,11 +25,16 @@ type SignInFault = 'expired' | 'denied' | 'no-role' | 'unreachable' | 'limited'
 const meTimeoutMs = 5_000
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** GET /console/login: begins a sign-in; with `max_age` the user has to sign in again when that was longer ago. */
+/**
+ * GET /console/login: begins a sign-in; with `max_age` the user has to sign in again when that was longer ago.
+ * @throws Problem 403 when a page loads it instead of the browser going there
+ */
 export function loginEndpoint(context: ConsoleContext): Handler {
   const { signInPlaces: places } = context
   return async (request, reply) => {
-    if (!(await admitSignIn(context.limit, request))) return refuse(reply, 'limited')
+    if (!isNavigation(request)) throw new Problem(403, 'Only a browser that goes to this page may begin a sign-in.')
+    const isKnown = () => isKnownBrowser(context, request)
+    if (!(await admitSignIn(context.limit, request, isKnown))) return refuse(reply, 'limited')
     const release = places.take(request.ip)
     if (release === undefined) return refuse(reply, 'limited')
     const query = request.query as Query
@@ -133,6 +139,7 @@ async function startSession(
   if (replaces !== undefined) context.openAnswers.end(replaces)
   const { secure } = context
   reply.header('set-cookie', formatCookie('gatehouse-console', id, { secure, sameSite: 'Strict' }))
+  reply.header('set-cookie', knownBrowserCookie(context))
   return navigationPage(reply, returnTo)
 }
 

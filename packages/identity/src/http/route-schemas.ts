@@ -1,3 +1,4 @@
+import { problemAnswer } from '@gatehouse/kit'
 import { type TSchema, Type } from 'typebox'
 import { type OperationId, operation } from './operations/index.ts'
 import { authorization, credentials, form, query } from './parameter-schemas.ts'
@@ -144,5 +145,8 @@ export const revocations = {
   tags: ['token'],
   ...operation('revocations.read'),
   security: [{ bearer: ['read:revocations'] }],
-  response: { 200: Type.Object({ revocations: Type.Array(anything), next: text }) },
+  response: {
+    200: Type.Object({ revocations: Type.Array(anything), next: text }),
+    410: problemAnswer('The cursor is ahead of the feed: it is of another database. Begin without a cursor.'),
+  },
 }

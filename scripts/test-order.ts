@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { Group } from './test-groups.ts'
 
-/** Whether a file of tests says how long something may take: no other such file runs beside it. */
+/** Whether a file of tests runs while no other does. */
 export const isTimed = (file: string): boolean => file.endsWith('.timed.long.test.ts')
 
 /** Milliseconds by path of a test file, from the root of the repository. */

@@ -2,15 +2,13 @@
  * Runs the tests: `node scripts/test.ts [--long] [folder or file …]`. Prints at the end how many tests wait for a server
  * that is not installed; under REQUIRE_SERVICES=1 those fail instead. A file that is asked for by name, and each long
  * one, has a process of its own; the others share one by groups (test-groups.ts). What takes longest comes first
- * (test-order.ts). Those that say how long something may take where a process or a connection is half dead
- * (`*.timed.long.test.ts`) mostly wait: they run one at a time, and the other long ones beside them at a lower priority
- * (test-priority.ts), so that they do not measure these.
+ * (test-order.ts). Before all others, one at a time, come those that say how long something may take where a process
+ * or a connection is half dead (`*.timed.long.test.ts`): beside others they would measure these.
  */
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
@@ -44,25 +42,19 @@ const groups = long ? others.map(groupOfOne) : groupFiles(others, { alone: named
 // They wait for leases, browsers and disks too, long ones more than short ones: with more processes than processors, none
 // of these is idle.
 const concurrency = Math.max(2, availableParallelism()) + (long ? 2 : 1)
-const givesWay = timed.length > 0 ? [`--import=${join(import.meta.dirname, 'test-priority.ts')}`] : []
 const parts = [
-  { groups: timed.map(groupOfOne), concurrency: 1, execArgv: briefly },
-  { groups, concurrency, execArgv: [...briefly, ...givesWay] },
-].filter(({ groups }) => groups.length > 0)
-// One report after the other: what comes of the second part waits until the first has ended.
-const reports = parts.map(start)
-for (const report of reports) {
-  report.pipe(process.stdout, { end: false })
-  await once(report, 'end')
-}
+  { groups: timed.map(groupOfOne), concurrency: 1 },
+  { groups, concurrency },
+]
+for (const part of parts.filter(({ groups }) => groups.length > 0)) await runAll(part)
 writeDurations(durations, measured)
 for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
 
-/** Begins to run groups of files, so many at a time, and reports what comes of each. */
-function start({ groups, concurrency, execArgv }: (typeof parts)[number]): Readable {
+/** Runs groups of files, so many at a time, and prints what came of each. */
+async function runAll({ groups, concurrency }: (typeof parts)[number]): Promise<void> {
   const tests = run({
     files: sortByDuration(groups, known).map(({ path }) => path),
-    execArgv: [...execArgv],
+    execArgv: [...briefly],
     concurrency,
     timeout: long ? 30 * 60_000 : 10 * 60_000,
   })
@@ -77,7 +69,9 @@ function start({ groups, concurrency, execArgv }: (typeof parts)[number]): Reada
     const group = groups.find(({ path }) => path === file)
     if (group) for (const member of group.files) measured.set(member, duration_ms / group.files.length)
   })
-  return tests.compose(new spec())
+  const report = tests.compose(new spec())
+  report.pipe(process.stdout, { end: false })
+  await once(report, 'end')
 }
 
 function testFiles(path: string): string[] {

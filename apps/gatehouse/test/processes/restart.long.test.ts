@@ -200,7 +200,10 @@ testWith('postgresql', 'SIGHUP with a file for one process alone replaces none o
 /** Asks for the health of the program again and again, on new connections and on kept-alive ones. */
 function probe(t: TestContext, { url }: Supervised) {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
-  t.after(() => agent.destroy())
+  t.after(() => {
+    isStopped = true
+    agent.destroy()
+  })
   const counts = { fresh: 0, kept: 0, errors: [] as string[] }
   let isStopped = false
   const ask = (kind: 'fresh' | 'kept') =>

@@ -39,9 +39,8 @@ const known = readDurations(durations)
 const measured = new Map<string, number>()
 const [timed, others] = [files.filter(isTimed), files.filter((file) => !isTimed(file))]
 const groups = long ? others.map(groupOfOne) : groupFiles(others, { alone: named, folder: join(cache, 'groups') })
-// They wait for leases, browsers and disks too, long ones more than short ones: with more processes than processors, none
-// of these is idle.
-const concurrency = Math.max(2, availableParallelism()) + (long ? 2 : 1)
+// They wait for leases, browsers and disks too: with one process more than processors, none of these is idle.
+const concurrency = Math.max(2, availableParallelism()) + 1
 const parts = [
   { groups: timed.map(groupOfOne), concurrency: 1 },
   { groups, concurrency },

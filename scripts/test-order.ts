@@ -6,8 +6,21 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { Group } from './test-groups.ts'
 
-/** Whether a file of tests runs while no other does. */
+/** Whether a file of tests says how long something may take: no other of them runs beside it. */
 export const isTimed = (file: string): boolean => file.endsWith('.timed.long.test.ts')
+
+/** Long files in which nothing has to happen in time: they calculate while timed ones wait, and give way to them. */
+export const patientFiles: readonly string[] = [
+  'packages/identity/test/scenarios/fuzz.long.test.ts',
+  'packages/notify/test/postgres/retention/year.long.test.ts',
+  'packages/notify/test/postgres/plans.long.test.ts',
+  'packages/identity/test/scenarios/row-counts.long.test.ts',
+  'packages/notify/test/postgres/delivery/set-based.long.test.ts',
+  'scripts/test/build-library.long.test.ts',
+]
+
+/** Whether a file of tests may run beside timed ones. */
+export const isPatient = (file: string): boolean => patientFiles.includes(nameOf(file))
 
 /** Milliseconds by path of a test file, from the root of the repository. */
 export type Durations = Readonly<Record<string, number>>
@@ -44,12 +57,15 @@ export function sortByDuration(groups: readonly Group[], known: Durations): Grou
 
 /** How long a file is expected to take, in milliseconds. */
 function expectedMs(file: string, known: Durations): number {
-  const name = relative(root, file).replaceAll(sep, '/')
+  const name = nameOf(file)
   const place = slowFiles.indexOf(name)
   const guessed =
     place >= 0 ? 60_000 + 10_000 * (slowFiles.length - place) : Math.min(sizeOf(file) * msPerByte, maxGuessedMs)
   return known[name] ?? guessed
 }
+
+/** The path of a file from the root of the repository. */
+const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')
 
 const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
@@ -64,7 +80,7 @@ export function readDurations(path: string): Durations {
 
 /** Keeps what this run measured, by absolute path of the file, beside what is known of the others. */
 export function writeDurations(path: string, measured: ReadonlyMap<string, number>): void {
-  const named = [...measured].map(([file, ms]) => [relative(root, file).replaceAll(sep, '/'), Math.round(ms)])
+  const named = [...measured].map(([file, ms]) => [nameOf(file), Math.round(ms)])
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, JSON.stringify({ ...readDurations(path), ...Object.fromEntries(named) }, undefined, 1))
 }

@@ -3,17 +3,19 @@
  * that is not installed; under REQUIRE_SERVICES=1 those fail instead. A file that is asked for by name, and each long
  * one, has a process of its own; the others share one by groups (test-groups.ts). What takes longest comes first
  * (test-order.ts). Before all others, one at a time, come those that say how long something may take where a process
- * or a connection is half dead (`*.timed.long.test.ts`): beside others they would measure these.
+ * or a connection is half dead (`*.timed.long.test.ts`): beside others they would measure these. They mostly wait, and
+ * meanwhile those run that have time (`patientFiles`), at a lower priority (test-priority.ts).
  */
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { briefly } from '../testing/src/briefly.ts'
-import { groupFiles, groupOfOne } from './test-groups.ts'
-import { isTimed, readDurations, sortByDuration, writeDurations } from './test-order.ts'
+import { type Group, groupFiles, groupOfOne } from './test-groups.ts'
+import { isPatient, isTimed, readDurations, sortByDuration, writeDurations } from './test-order.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const cache = join(root, 'node_modules/.cache/tests')
@@ -37,23 +39,43 @@ const waiting = new Map<string, number>()
 const durations = join(cache, 'durations.json')
 const known = readDurations(durations)
 const measured = new Map<string, number>()
-const [timed, others] = [files.filter(isTimed), files.filter((file) => !isTimed(file))]
+const timed = files.filter(isTimed)
+const patient = timed.length > 0 ? files.filter(isPatient) : []
+const others = files.filter((file) => !timed.includes(file) && !patient.includes(file))
 const groups = long ? others.map(groupOfOne) : groupFiles(others, { alone: named, folder: join(cache, 'groups') })
 // They wait for leases, browsers and disks too: with one process more than processors, none of these is idle.
 const concurrency = Math.max(2, availableParallelism()) + 1
-const parts = [
-  { groups: timed.map(groupOfOne), concurrency: 1 },
-  { groups, concurrency },
-]
-for (const part of parts.filter(({ groups }) => groups.length > 0)) await runAll(part)
+const givesWay = `--import=${join(import.meta.dirname, 'test-priority.ts')}`
+
+await runAll([
+  { groups: timed.map(groupOfOne), concurrency: 1, execArgv: briefly },
+  { groups: patient.map(groupOfOne), concurrency: 1, execArgv: [...briefly, givesWay] },
+])
+await runAll([{ groups, concurrency, execArgv: briefly }])
 writeDurations(durations, measured)
 for (const [server, count] of waiting) console.log(`${count} tests wait for ${server}`)
 
-/** Runs groups of files, so many at a time, and prints what came of each. */
-async function runAll({ groups, concurrency }: (typeof parts)[number]): Promise<void> {
+/** Groups of files, of which so many run at a time, and the options of Node they run with. */
+interface Part {
+  readonly groups: readonly Group[]
+  readonly concurrency: number
+  readonly execArgv: readonly string[]
+}
+
+/** Runs parts side by side and prints what came of each, one after the other. */
+async function runAll(parts: readonly Part[]): Promise<void> {
+  const reports = parts.filter(({ groups }) => groups.length > 0).map(start)
+  for (const report of reports) {
+    report.pipe(process.stdout, { end: false })
+    await once(report, 'end')
+  }
+}
+
+/** Begins to run groups of files, and reports what comes of each. */
+function start({ groups, concurrency, execArgv }: Part): Readable {
   const tests = run({
     files: sortByDuration(groups, known).map(({ path }) => path),
-    execArgv: [...briefly],
+    execArgv: [...execArgv],
     concurrency,
     timeout: long ? 30 * 60_000 : 10 * 60_000,
   })
@@ -68,9 +90,7 @@ async function runAll({ groups, concurrency }: (typeof parts)[number]): Promise<
     const group = groups.find(({ path }) => path === file)
     if (group) for (const member of group.files) measured.set(member, duration_ms / group.files.length)
   })
-  const report = tests.compose(new spec())
-  report.pipe(process.stdout, { end: false })
-  await once(report, 'end')
+  return tests.compose(new spec())
 }
 
 function testFiles(path: string): string[] {

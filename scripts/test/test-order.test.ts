@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { groupOfOne } from '../test-groups.ts'
-import { readDurations, slowFiles, sortByDuration, writeDurations } from '../test-order.ts'
+import { isPatient, isTimed, patientFiles, readDurations, slowFiles, sortByDuration, writeDurations } from '../test-order.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const inRoot = (name: string) => join(root, name)
@@ -40,6 +40,13 @@ test('what a run measured is kept beside what earlier runs did', (t) => {
   assert.deepEqual(readDurations(path), {})
 })
 
-test('the files that a clean clone runs first are there', () => {
-  for (const name of slowFiles) assert.ok(existsSync(inRoot(name)), name)
+test('the files that a clean clone runs first, or beside timed ones, are there', () => {
+  for (const name of [...slowFiles, ...patientFiles]) assert.ok(existsSync(inRoot(name)), name)
+})
+
+test('a file is timed, patient or neither, wherever the command is called', () => {
+  const [first = ''] = patientFiles
+  assert.ok(isPatient(inRoot(first)))
+  assert.equal(isPatient(inRoot('packages/notify/test/scenarios/simulation.long.test.ts')), false)
+  assert.deepEqual(patientFiles.filter(isTimed), [])
 })

@@ -1,4 +1,5 @@
 import { isAllowed } from '../algorithms/counters.ts'
+import type { CountedRule } from '../rule.ts'
 import type { AcquireRequest, CounterResult } from '../store.ts'
 import { Sketch } from './sketch.ts'
 
@@ -9,7 +10,7 @@ export function acquireOverflow(
 ): CounterResult {
   const { rules } = policy
   const { kind, id } = identifier
-  const sketchOf = rules.map((rule) => openSketch(sketches, `${kind} ${rule.family}`, rule.windowMs))
+  const sketchOf = rules.map((rule) => openSketch(sketches, nameOf(kind, rule), rule.windowMs))
   const violated = rules.reduce(
     (bits, rule, i) => (sketchOf[i]?.admits(id, rule, cost, now) ? bits : bits | (1 << i)),
     0,
@@ -18,12 +19,32 @@ export function acquireOverflow(
   sketchOf.forEach((sketch, i) => {
     if (allowed && (violated & (1 << i)) === 0) sketch.add(id, cost, now)
   })
-  const counters = rules.flatMap((rule, i) => {
-    const [prev, cur] = sketchOf[i]?.read(id, now) ?? [0, 0]
-    return rule.algorithm === 'token-bucket' ? [Math.max(0, rule.limit - prev - cur), now] : [prev, cur]
-  })
+  const counters = rules.flatMap((rule, i) => countersOf(sketchOf[i], rule, id, now))
   return { allowed, violated, counters, now }
 }
+
+/** How a request of cost 1 would fare of an identifier that would find no slot. */
+export function peekOverflow(
+  sketches: ReadonlyMap<string, Sketch>,
+  { policy, identifier, now }: Pick<AcquireRequest, 'policy' | 'identifier' | 'now'>,
+): CounterResult {
+  const { rules } = policy
+  const { kind, id } = identifier
+  let violated = 0
+  const counters = rules.flatMap((rule, i) => {
+    const sketch = sketches.get(nameOf(kind, rule))
+    if (sketch?.admits(id, rule, 1, now) === false) violated |= 1 << i
+    return countersOf(sketch, rule, id, now)
+  })
+  return { allowed: isAllowed(rules, violated), violated, counters, now }
+}
+
+function countersOf(sketch: Sketch | undefined, rule: CountedRule, id: string, now: number): [number, number] {
+  const [prev, cur] = sketch?.read(id, now) ?? [0, 0]
+  return rule.algorithm === 'token-bucket' ? [Math.max(0, rule.limit - prev - cur), now] : [prev, cur]
+}
+
+const nameOf = (kind: string, { family }: CountedRule): string => `${kind} ${family}`
 
 function openSketch(sketches: Map<string, Sketch>, name: string, windowMs: number): Sketch {
   let sketch = sketches.get(name)

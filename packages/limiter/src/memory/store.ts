@@ -5,7 +5,7 @@ import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '..
 import { Adjustments } from './adjustments.ts'
 import type { CounterColumn } from './column.ts'
 import { GenerationColumn } from './generation-column.ts'
-import { acquireOverflow } from './overflow.ts'
+import { acquireOverflow, peekOverflow } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
 
@@ -125,7 +125,10 @@ class ColumnStore implements MemoryReplica {
   peek(policy: Policy, identifier: Identifier, now: number): CounterResult {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    return slot === undefined ? createInitialResult(policy, now) : checkSlot(plan, slot, now)
+    if (slot !== undefined) return checkSlot(plan, slot, now)
+    return plan.table.isFull
+      ? peekOverflow(this.#sketches, { policy, identifier, now })
+      : createInitialResult(policy, now)
   }
 
   add({ policy, identifier, amounts, now, countedAt = now }: AddRequest): CounterResult {

@@ -33,6 +33,10 @@ export class Table {
     return this.#slots.size
   }
 
+  get isFull(): boolean {
+    return this.size >= this.#maxKeys
+  }
+
   /** The column in which a rule is counted: rules of one family share it. */
   columnOf(rule: CountedRule): CounterColumn {
     let column = this.#counters.get(rule.family)

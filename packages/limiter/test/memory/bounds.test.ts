@@ -84,6 +84,21 @@ test('a clock that goes back an hour limits nobody in the sketch until it catche
   }
 })
 
+test('what is counted in the sketch is peeked there', () => {
+  for (const tight of tenAMinute) {
+    const store = memoryStore({ maxKeys: 1 })
+    const acquire = (id: string) => store.acquire({ policy: tight, identifier: person(id), cost: 1, now: start })
+    const peek = (id: string) => store.peek(tight, person(id), start)
+    assert(peek('new').allowed, tight.name)
+    while (acquire('blocked').allowed);
+    assert(peek('new').allowed, tight.name)
+    while (acquire('new').allowed);
+    assert.deepEqual(peek('new'), acquire('new'), tight.name)
+    assert(peek('other').allowed, tight.name)
+    assert.equal(store.size, 1)
+  }
+})
+
 test('an identifier counted by a clock an hour ahead is removed once its counts have faded', () => {
   for (const policy of tenAMinute) {
     const store = memoryStore()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startWebPush } from '@gatehouse/fakes'
@@ -13,6 +14,17 @@ const breaker = { windowMs: 30_000, minCalls: 20, failureRate: 0.5, openMs: 10_0
 /** A server that takes what it is sent, and closes the connection. */
 async function startMute(t: TestContext): Promise<number> {
   const server = createServer((socket) => socket.once('data', () => socket.destroy()).on('error', () => {}))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that answers every push with one status. */
+async function startAnswering(t: TestContext, status: number): Promise<number> {
+  const server = createHttpServer((request, response) => {
+    request.resume()
+    response.writeHead(status).end()
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())
   return (server.address() as AddressInfo).port
@@ -78,6 +90,27 @@ test('subscriptions at servers that are no push services do not open the breaker
   assert.equal((await send(subscription)).kind, 'accepted')
 })
 
+test('one server that rejects a key no service has accepted yet does not stop pushes, many do', async (t) => {
+  for (const status of [400, 401, 403])
+    await t.test(String(status), async (t) => {
+      const { s, provider, pool, send, subscription, forge } = await setupPush(t)
+      const rejecting = forge(await startAnswering(t, status))
+      for (let calls = 1; calls < breaker.minCalls; calls++) {
+        assert.equal((await send(rejecting)).kind, 'misconfigured')
+        assert.equal(pool.isPaused(provider), false)
+      }
+      await send(rejecting)
+      assert.equal(pool.isPaused(provider), true)
+      const { rows } = await s.database.query('SELECT misconfigured FROM notify.provider_health')
+      assert.match(String(rows[0]?.misconfigured), new RegExp(`\\b${status}\\b`), 'the operator is told why')
+      s.clock.advance(breaker.openMs)
+      assert.partialDeepStrictEqual(await pool.probe(browserAt(subscription), {}), { isProbe: true })
+      assert.equal((await send(subscription)).kind, 'accepted')
+      assert.equal(pool.isPaused(provider), false)
+      assert.equal((await send(rejecting)).kind, 'permanent', 'the key is good, the subscription is not')
+    })
+})
+
 test('a push service that accepted a push and then fails opens the breaker', async (t) => {
   const { fake, provider, pool, send, subscription } = await setupPush(t)
   assert.equal((await send(subscription)).kind, 'accepted')
@@ -107,6 +140,9 @@ test('a probe that fails where no push was accepted closes no breaker, an accept
   for (const [address, kind] of [
     [forge(await findClosedPort()), 'rate_limited'],
     [forge(await startMute(t)), 'ambiguous'],
+    [forge(await startAnswering(t, 404)), 'dead_token'],
+    [forge(await startAnswering(t, 413)), 'permanent'],
+    [forge(await startAnswering(t, 429)), 'rate_limited'],
     [subscription, 'ambiguous'],
   ] as const) {
     s.clock.advance(provider.timeoutMs)

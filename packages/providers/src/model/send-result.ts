@@ -42,14 +42,18 @@ export interface Permanent {
   readonly reason: string
   /** The address is invalid or has opted out: send nothing more to it. */
   readonly undeliverable?: 'bounced' | 'unsubscribed'
+  /** The address may name a server that is not the provider's: this says nothing about the provider. */
+  readonly ofAddress?: true
 }
 
 /**
  * The provider rejected the sender, whatever the message: an invalid credential, a closed account, an unverified sender,
- * a wrong URL. Count no failed attempt and alert an operator. A fault that one recipient can cause is never reported so.
+ * a wrong URL. Count no failed attempt and alert an operator. A fault that one recipient can cause is `unproven`.
  */
 export interface Misconfigured {
   readonly kind: 'misconfigured'
+  /** Nothing was accepted from this sender yet, so the recipient may be at fault: one such result decides nothing. */
+  readonly unproven?: true
   /** The provider confirmed that no earlier attempt of this message was accepted. */
   readonly noneAccepted?: true
   readonly reason: string
@@ -60,6 +64,8 @@ export interface DeadToken {
   readonly kind: 'dead_token'
   /** When the token ceased to be valid, Unix milliseconds. Absent: now. */
   readonly at?: number
+  /** The address may name a server that is not the provider's: this says nothing about the provider. */
+  readonly ofAddress?: true
   readonly reason: string
 }
 

@@ -6,14 +6,22 @@ const unprovenRetryMs = 5_000
 
 /**
  * The result of a push to an origin that has not accepted any yet. It comes from a client and may be no push service, even
- * where its name ends like one: what it fails at says nothing about Web Push. Nor does it say anything about the push,
- * since our own network may be down: an attempt counts only where the push may have been accepted.
+ * where its name ends like one: what it answers says nothing about Web Push, but for a rejected key, which is told by the
+ * result itself. Nor does a failure say anything about the push, since our own network may be down: an attempt counts only
+ * where the push may have been accepted.
  */
 export function resultOfUnproven(result: SendResult): SendResult {
-  if (result.kind === 'ambiguous') return { ...result, ofAddress: true }
-  if (result.kind !== 'transient') return result
-  const { retryAfterMs = unprovenRetryMs, reason } = result
-  return { kind: 'rate_limited', retryAfterMs, ofAddress: true, reason }
+  switch (result.kind) {
+    case 'accepted':
+    case 'misconfigured':
+      return result
+    case 'transient': {
+      const { retryAfterMs = unprovenRetryMs, reason } = result
+      return { kind: 'rate_limited', retryAfterMs, ofAddress: true, reason }
+    }
+    default:
+      return { ...result, ofAddress: true }
+  }
 }
 
 /** Statuses with which push services reject a VAPID key. */
@@ -35,6 +43,6 @@ export function resultOfResponse(response: HttpResponse, calledAt: number, prove
   if (status === 404 || status === 410) return { kind: 'dead_token', at: calledAt, reason }
   if (status === 429) return { kind: 'rate_limited', ...retryAfter, reason }
   if (status >= 500 || status === 408) return { kind: 'transient', ...retryAfter, reason }
-  if (keyStatuses.has(status) && !proven) return { kind: 'misconfigured', reason }
+  if (keyStatuses.has(status) && !proven) return { kind: 'misconfigured', unproven: true, reason }
   return { kind: 'permanent', code: String(status), reason }
 }

@@ -45,7 +45,7 @@ const maxPauseMs = 300_000
 const failureKinds: ReadonlySet<SendResult['kind']> = new Set(['transient', 'ambiguous', 'misconfigured'])
 /** Whether a result says anything about the provider, for or against it. */
 const isOfProvider = (result: SendResult) => !('ofAddress' in result)
-/** Rejected credentials open a breaker at once: they are no matter of statistics. */
+/** Rejected credentials open a breaker at once, unless a recipient may be at fault: they are no matter of statistics. */
 const immediateRules = { minCalls: 1, failureRate: 0 } as const
 
 /** The providers of a channel behind their circuit breakers, the preferred first. */
@@ -158,8 +158,9 @@ export class ProviderPool {
       return false
     }
     this.#counts.delete(name)
-    const rejection = results.find((result) => result.kind === 'misconfigured')
-    const rules = rejection ? { ...this.#rules, ...immediateRules } : this.#rules
+    const rejections = results.filter((result) => result.kind === 'misconfigured')
+    const rejection = rejections.find(({ unproven }) => !unproven) ?? rejections[0]
+    const rules = rejection && !rejection.unproven ? { ...this.#rules, ...immediateRules } : this.#rules
     const misconfigured = rejection ? { misconfigured: withoutIds(rejection.reason) } : {}
     const counted = { calls, failures, ...misconfigured }
     const isOpened = await this.#health.report(name, counted, rules, this.#clock.now())

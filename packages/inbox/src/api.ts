@@ -70,7 +70,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What is read comes within this time, or is given up. */
+/** What is not answered within this time is given up. */
 const maxWaitMs = 30_000
 
 /** The user's part of the notification service. */
@@ -117,7 +117,8 @@ export class Api {
   async recordClick(token: string, link: string | undefined): Promise<boolean> {
     const body = JSON.stringify({ receipts: [{ token, report: 'clicked', ...(link === undefined ? {} : { link }) }] })
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(this.#url('receipts'), { method: 'POST', headers, body, keepalive: true })
+    const signal = AbortSignal.timeout(maxWaitMs)
+    const response = await fetch(this.#url('receipts'), { method: 'POST', headers, body, keepalive: true, signal })
     if (!response.ok) throw new ApiError(response.status)
     const { results } = (await response.json()) as { results: ReadonlyArray<{ readonly status: string }> }
     return results[0]?.status === 'accepted'
@@ -136,9 +137,10 @@ export class Api {
   }
 
   async #json<T>(method: string, path: string, body?: object): Promise<T> {
+    const signal = AbortSignal.timeout(maxWaitMs)
     const content = body
-      ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-      : { signal: AbortSignal.any([this.stopping.signal, AbortSignal.timeout(maxWaitMs)]) }
+      ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), signal }
+      : { signal: AbortSignal.any([this.stopping.signal, signal]) }
     return (await this.#ask(path, { method, ...content })).json()
   }
 

@@ -105,7 +105,7 @@ export class GatehouseInbox extends HTMLElement {
   /**
    * Reports that a link or an action of an item was followed, so that its delivery counts as clicked: `link` is where it
    * led, or a name of the action. Resolves to whether it was accepted; nothing is sent for an item without a token.
-   * @throws Error when the service refuses it or can't be reached
+   * @throws Error when the service refuses it or does not answer
    * @example
    * inbox.addEventListener('gatehouse-open', ({ detail }) => {
    *   void inbox.clicked(detail.item, '/orders/A-1')
@@ -250,7 +250,7 @@ export class GatehouseInbox extends HTMLElement {
         preferences: () => this.#showPreferences(),
         close: () => this.toggle(false),
         readAll: (upTo) => void this.#change('read', { all: true, up_to: upTo }),
-        more: (next) => this.#more(next),
+        more: (next) => void this.#do((api, items) => items.readOn(api, next)),
         item: (what, item) => this.#onItem(what, item),
       },
     )
@@ -287,9 +287,5 @@ export class GatehouseInbox extends HTMLElement {
   #filter(onlyUnread: boolean): void {
     this.#items.onlyUnread = onlyUnread
     void this.#do((api, items) => items.begin(api))
-  }
-
-  #more(next: string): void {
-    void this.#do(async (api, items) => items.extend(await api.feed(`${items.query}&cursor=${next}`)))
   }
 }

@@ -30,7 +30,14 @@ export class Items {
     this.extend(feed)
   }
 
-  /** Reads on. What has been told since the page was asked for is newer than the page. */
+  /** Reads on, unless the list is another by then. */
+  async readOn(api: Pick<Api, 'feed'>, cursor: string): Promise<void> {
+    const { query } = this
+    const feed = await api.feed(`${query}&cursor=${cursor}`)
+    if (query === this.query && cursor === this.next) this.extend(feed)
+  }
+
+  /** What has been told since the page was asked for is newer than the page. */
   extend({ items, next }: Feed): void {
     for (const item of items) if (!this.#shown.has(item.id)) this.#shown.set(item.id, item)
     this.next = next

@@ -74,6 +74,41 @@ describe('the inbox where something is refused or fails', () => {
     await tab.close()
   })
 
+  testWith('chromium', 'a change without an answer in 30 seconds is shown as failed, and can be repeated', async () => {
+    const { tab, give, request } = await openInbox(browser, { clock: true })
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: first })
+    await request('GET alice/inbox/stream')
+    await tab.locator('.bell').click()
+    await tab.locator('[data-key=all]').click()
+    const silent = await request('POST alice/inbox/read')
+    const cancelled = tab.waitForEvent('requestfailed', (request) => request === silent.request())
+    await tab.clock.fastForward(30_000)
+    await cancelled
+    await tab.locator('.wrong').waitFor()
+    await tab.locator('[data-key=all]').click()
+    const counts = { ...first.counts, sequence: 2, unread: 0 }
+    await (await request('POST alice/inbox/read')).fulfill({ json: { counts } })
+    await tab.locator('.wrong').waitFor({ state: 'detached' })
+    assert.equal(await tab.locator('li.unread').count(), 0)
+    await tab.close()
+  })
+
+  testWith('chromium', 'a report of a click that is not answered within 30 seconds is given up', async () => {
+    const { tab, give, request } = await openInbox(browser, { clock: true })
+    await give('alice')
+    await (await request('GET alice/inbox')).fulfill({ json: first })
+    await request('GET alice/inbox/stream')
+    const clicked = tab.evaluate(`document.querySelector('gatehouse-inbox')
+      .clicked({ receipt_token: 'token' }, '/orders').catch(({ name }) => name)`)
+    const silent = await request('POST /v1/receipts')
+    const cancelled = tab.waitForEvent('requestfailed', (request) => request === silent.request())
+    await tab.clock.fastForward(30_000)
+    await cancelled
+    assert.equal(await clicked, 'TimeoutError')
+    await tab.close()
+  })
+
   const notes = (tab: Page) => tab.locator('.note', { hasText: offline })
   const newItems = (tab: Page, count: number) => tab.locator('.badge', { hasText: new RegExp(`^${count}$`) }).waitFor()
 

@@ -29,10 +29,10 @@ describe('the inbox while something is asked for', () => {
   after(() => browser?.close())
 
   /** An inbox that is open at its first item, and the stream that it waits at. */
-  async function openAtFirst() {
+  async function openAtFirst({ next }: { readonly next?: string } = {}) {
     const inbox = await openInbox(browser)
     await inbox.give('alice')
-    await (await inbox.request('GET alice/inbox')).fulfill({ json: feed(['alice-1']) })
+    await (await inbox.request('GET alice/inbox')).fulfill({ json: feed(['alice-1'], next) })
     const stream = await inbox.request('GET alice/inbox/stream')
     await inbox.tab.locator('.bell').click()
     const publishSecond = async () => {
@@ -82,6 +82,22 @@ describe('the inbox while something is asked for', () => {
     await late.fulfill({ json: { ...feed(['alice-1']), counts: counted(2, 1) } })
     await settled()
     assert.deepEqual((await shownIn(tab)).items, ['alice-1', 'alice-2'])
+    await tab.close()
+  })
+
+  testWith('chromium', 'a further page that comes after another filter was chosen is not shown', async () => {
+    const { tab, request, settled } = await openAtFirst({ next: 'older' })
+    await tab.locator('[data-key=more]').click()
+    const late = await request('GET alice/inbox')
+    assert.match(late.request().url(), /cursor=older/)
+    await tab.locator(onlyUnread).click()
+    await (await request('GET alice/inbox')).fulfill({ json: feed(['alice-2'], 'older unread') })
+    await tab.locator('li[data-id=alice-2]').waitFor()
+    await late.fulfill({ json: feed(['alice-3']) })
+    await settled()
+    assert.deepEqual((await shownIn(tab)).items, ['alice-2'])
+    await tab.locator('[data-key=more]').click()
+    assert.match((await request('GET alice/inbox')).request().url(), /unread=true&cursor=older/)
     await tab.close()
   })
 

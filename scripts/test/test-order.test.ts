@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { groupOfOne } from '../test-groups.ts'
-import { isPatient, isTimed, patientFiles, readDurations, slowFiles, sortByDuration, writeDurations } from '../test-order.ts'
+import {
+  isPatient,
+  isTimed,
+  patientFiles,
+  readDurations,
+  slowFiles,
+  sortByDuration,
+  writeDurations,
+} from '../test-order.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const inRoot = (name: string) => join(root, name)

@@ -27,10 +27,7 @@ export async function runCommand(
   const words = positionals.filter((word, index) => index > 0 || word !== 'help').slice(0, 2)
   if (words.length === 0) return console.log(describeCommands(commands))
   const name = words.join(' ')
-  if (help || positionals[0] === 'help') {
-    if (words.length === 2) findCommand(commands, name)
-    return console.log(describeCommands(commands, words))
-  }
+  if (help || positionals[0] === 'help') return console.log(describeCommands(commands, words))
   const command = findCommand(commands, name)
   const input: Typed = { args: positionals.slice(2), options }
   checkTyped(name, command, input)

@@ -21,12 +21,17 @@ export function readUsage(usage: string): Signature {
   }
 }
 
-/** The commands whose name begins with these words (all of them without one), each with what it does. */
+/**
+ * The commands whose name begins with these words (all of them without one), each with what it does.
+ * @throws StartError naming what there is instead where there is none
+ */
 export function describeCommands(commands: Commands, words: readonly string[] = []): string {
   const [object = '<object>', action = '<action>'] = words
-  const lines = Object.entries(commands)
-    .filter(([name]) => words.every((word, index) => name.split(' ')[index] === word))
-    .map(([name, command]) => `  ${usageLine(name, command)}\n      ${command.summary}`)
+  const found = Object.entries(commands).filter(([name]) =>
+    words.every((word, index) => name.split(' ')[index] === word),
+  )
+  if (found.length === 0) throw unknownCommand(commands, words.join(' '))
+  const lines = found.map(([name, command]) => `  ${usageLine(name, command)}\n      ${command.summary}`)
   return `usage: gatehouse ${object} ${action} …, with the settings of the program\n\n${lines.join('\n')}`
 }
 
@@ -34,14 +39,18 @@ export function describeCommands(commands: Commands, words: readonly string[] = 
 export function findCommand(commands: Commands, name: string): Command {
   const command = commands[name]
   if (command) return command
+  throw unknownCommand(commands, name)
+}
+
+function unknownCommand(commands: Commands, name: string): StartError {
   const [object = '', action = ''] = name.split(' ')
   const names = Object.keys(commands).map((each) => each.split(' '))
   const actions = names.flatMap(([each, of = '']) => (each === object ? of : []))
   const unknown = `unknown command ${JSON.stringify(name)}`
   if (actions.length > 0)
-    throw new StartError(`${unknown}${suggestionFor(action, actions)}; ${object} has ${actions.join(', ')}`)
+    return new StartError(`${unknown}${suggestionFor(action, actions)}; ${object} has ${actions.join(', ')}`)
   const objects = [...new Set(names.map(([each = '']) => each))]
-  throw new StartError(`${unknown}${suggestionFor(object, objects)}; \`gatehouse --help\` lists all commands`)
+  return new StartError(`${unknown}${suggestionFor(object, objects)}; \`gatehouse --help\` lists all commands`)
 }
 
 /** Checks that a command has its arguments and options, and no others. @throws StartError with the usage */

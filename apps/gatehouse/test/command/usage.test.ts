@@ -36,6 +36,8 @@ const refusals: ReadonlyArray<readonly [typed: string, expected: RegExp]> = [
   ['client list --loud', /^Unknown option '--loud'; `gatehouse --help` lists all commands$/],
   ['client add shop --name', /^Option '--name <value>' argument missing; /],
   ['help client dance', /^unknown command "client dance"/],
+  ['help clients', /^unknown command "clients"; did you mean client\?; `gatehouse --help` lists/],
+  ['nothing --help', /^unknown command "nothing"; `gatehouse --help` lists all commands$/],
 ]
 
 for (const [typed, expected] of refusals) {

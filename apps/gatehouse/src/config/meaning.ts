@@ -54,6 +54,7 @@ function checkTwice(file: File, fault: Fault): void {
   const lists = [
     ['clients', 'client_id', file.clients?.map(({ client_id }) => client_id)],
     ['users', 'id', file.users?.map(({ id }) => id)],
+    ['users', 'email', file.users?.map(({ email }) => email?.toLowerCase())],
     ['api_keys', 'id', file.api_keys?.map(({ id }) => id)],
     ['api_keys', 'key_hash', file.api_keys?.map(({ key_hash }) => key_hash)],
     ['connections', 'id', file.connections?.map(({ id }) => id)],
@@ -65,7 +66,8 @@ function checkTwice(file: File, fault: Fault): void {
   ] as const
   for (const [section, member, names = []] of lists) {
     for (const [index, name] of names.entries()) {
-      if (names.indexOf(name) !== index) fault([section, index, member], `is declared twice: ${name}`)
+      if (name !== undefined && names.indexOf(name) !== index)
+        fault([section, index, member], `is declared twice: ${name}`)
     }
   }
 }
@@ -93,6 +95,7 @@ function checkPlans({ tiers = defaultTiers, clients = [], users = [], api_keys: 
 }
 
 function checkPolicies({ tiers = defaultTiers, policies = {}, clients = [], routes = [] }: File, fault: Fault): void {
+  if (Object.keys(tiers).length === 0) fault(['tiers'], 'must have at least one')
   const known = [...new Set([...Object.keys(defaultPolicies), ...Object.keys(policies), ...Object.keys(tiers)])]
   for (const [index, { policy }] of clients.entries())
     if (policy !== undefined && !known.includes(policy))

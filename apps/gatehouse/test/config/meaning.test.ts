@@ -86,6 +86,18 @@ test('a tier whose name no plan could have is named, with its line', async () =>
   assert.match(faults.join(), /^file:2: tiers\.Pro: .*Lower-case letters, digits and -/)
 })
 
+test('no tier at all, and an address of two users, are named with their lines', async () => {
+  assert.deepEqual(await faultsOf('users: [{ id: ann }]\ntiers: {}\n'), ['file:2: tiers must have at least one'])
+  const users = 'users:\n  - { id: ann, email: a@b.example }\n  - { id: bob }\n  - { id: eve, email: A@B.example }\n'
+  assert.deepEqual(await faultsOf(users), ['file:4: users.2.email is declared twice: a@b.example'])
+})
+
+test('an address and a path that lack their beginning are told what it is', async () => {
+  const faults = await faultsOf('upstreams: { o: { url: "localhost:1" } }\nroutes:\n  - { path: "o/*", upstream: o }\n')
+  assert.match(faults[0] ?? '', /^file:1: upstreams\.o\.url .* begins with http:\/\/ or https:\/\//)
+  assert.match(faults[1] ?? '', /^file:3: routes\.0\.path .* begins with \//)
+})
+
 test('a registration that no client or user can have is named with its line', async () => {
   const faults = await faultsOf(`clients:
   - { client_id: web, token_endpoint_auth_method: none, redirect_uris: ["http://shop.example/cb"] }

@@ -6,7 +6,7 @@ export const RouteDeclaration = Type.Object(
   {
     path: Type.String({
       pattern: '^/',
-      description: 'A path template; a trailing * matches the rest of the path.',
+      description: 'A path template that begins with /; a trailing * matches the rest of the path.',
       examples: ['/orders/{id}', '/orders/*'],
     }),
     methods: Type.Optional(

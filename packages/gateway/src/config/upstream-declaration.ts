@@ -8,7 +8,7 @@ export const UpstreamDeclaration = Type.Object(
   {
     url: Type.String({
       pattern: '^https?://',
-      description: 'Its address; a base path is prepended to every path.',
+      description: 'Its address, which begins with http:// or https://; a base path is prepended to every path.',
       examples: ['http://orders:8080'],
     }),
     strip_prefix: Type.Optional(

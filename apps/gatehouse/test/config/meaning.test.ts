@@ -92,7 +92,7 @@ test('no tier at all, and an address of two users, are named with their lines', 
   assert.deepEqual(await faultsOf(users), ['file:4: users.2.email is declared twice: a@b.example'])
 })
 
-test('an address and a path that lack their beginning are told what it is', async () => {
+test('what an address and a path begin with is named where it is missing', async () => {
   const faults = await faultsOf('upstreams: { o: { url: "localhost:1" } }\nroutes:\n  - { path: "o/*", upstream: o }\n')
   assert.match(faults[0] ?? '', /^file:1: upstreams\.o\.url .* begins with http:\/\/ or https:\/\//)
   assert.match(faults[1] ?? '', /^file:3: routes\.0\.path .* begins with \//)

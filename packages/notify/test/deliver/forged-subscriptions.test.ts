@@ -103,7 +103,7 @@ test('one server that rejects a key no service has accepted yet does not stop pu
       assert.equal(pool.isPaused(provider), true)
       const problem = 'SELECT misconfigured AS answer FROM notify.provider_health'
       const { rows } = await s.database.query<{ answer: string }>(problem)
-      assert.match(rows[0]?.answer ?? '', new RegExp(`\\b${status}\\b`), 'the operator is told why')
+      assert.match(rows[0]?.answer ?? '', new RegExp(`\\b${status}\\b`), 'the operator sees why')
       s.clock.advance(breaker.openMs)
       assert.partialDeepStrictEqual(await pool.probe(browserAt(subscription), {}), { isProbe: true })
       assert.equal((await send(subscription)).kind, 'accepted')

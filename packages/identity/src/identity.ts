@@ -23,6 +23,11 @@ export interface Identity {
   readonly seeded: readonly Seeded[]
   /** Stop them at shutdown. */
   readonly workers: readonly Worker[]
+  /**
+   * No further mail and no further call of a client begins: what waits for one is released, for another process or the
+   * next start. To be called as soon as the process is to stop; the stop of the workers waits for those under way.
+   */
+  stopSending(): void
   /** The public JWK Set. */
   keys(): { readonly keys: readonly PublicJwk[] }
   /** Whether a signing key was compromised: everything that it signed is rejected. */
@@ -80,6 +85,10 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     plugin: (http) => routes(http, context, options.authenticate),
     seeded,
     workers: Object.values(workers ?? {}),
+    stopSending() {
+      // What goes wrong here is met again by the stop of all workers.
+      for (const worker of outbox) worker.stop().catch(() => {})
+    },
     keys: () => context.keys.getJwks(),
     isCompromisedKey: (kid) => context.keys.isCompromised(kid),
     async planOf(subject) {

@@ -169,6 +169,7 @@ async function build(options: ComposeOptions, resources: Dispose[], built: Built
   resources.push(async () => {
     live.close()
     composed?.notify.stopSending()
+    identity?.stopSending()
   })
   await http.ready()
   const mailbox = composed?.mailbox ?? false

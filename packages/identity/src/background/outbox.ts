@@ -29,18 +29,25 @@ const logoutTokenSeconds = 120
 /**
  * Delivers the messages of a queue at least once. A failed delivery is retried with backoff until the message expires.
  * Mails are delivered in order, calls to clients concurrently. True when more is likely due.
+ *
+ * @param stopping once it is aborted no further delivery begins: what is left is released for another process
  */
-export async function deliverOutbox(options: OutboxOptions, queue: keyof typeof outboxQueues): Promise<boolean> {
+export async function deliverOutbox(
+  options: OutboxOptions,
+  queue: keyof typeof outboxQueues,
+  stopping?: AbortSignal,
+): Promise<boolean> {
   const { store, clock } = options.context
   const claimedAt = clock.now()
   const messages = await store.outbox.claim(outboxQueues[queue], claimedAt, leaseMs, batchSize)
+  const attemptOrRelease = (message: Claimed, mayBegin: boolean): Promise<void> =>
+    mayBegin && !stopping?.aborted ? attemptDelivery(options, message) : store.outbox.postpone(message.id, clock.now())
   if (queue === 'calls') {
-    await Promise.all(messages.map((message) => attemptDelivery(options, message)))
+    await Promise.all(messages.map((message) => attemptOrRelease(message, true)))
     return messages.length === batchSize
   }
   for (const message of [...messages].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    if (clock.now() > claimedAt + maxPassMs) await store.outbox.postpone(message.id, clock.now())
-    else await attemptDelivery(options, message)
+    await attemptOrRelease(message, clock.now() <= claimedAt + maxPassMs)
   }
   return messages.length === batchSize || messages.some(({ kind }) => kind === 'members')
 }

@@ -23,7 +23,7 @@ export function startWorkers(
       name: `identity ${queue}`,
       log,
       idleMs: outboxReadEveryMs,
-      pass: () => deliverOutbox({ context, notify, onRecipient }, queue),
+      pass: (stopping) => deliverOutbox({ context, notify, onRecipient }, queue, stopping),
     })
   return {
     keys: startWorker({

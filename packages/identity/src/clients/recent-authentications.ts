@@ -24,7 +24,9 @@ export class RecentAuthentications {
   }
 
   has(clientId: string, address: string): boolean {
-    return (this.#until.get(keyOf(clientId, address)) ?? 0) > this.#clock.now()
+    const remainingMs = (this.#until.get(keyOf(clientId, address)) ?? 0) - this.#clock.now()
+    // More than that is left only when the clock was set back.
+    return remainingMs > 0 && remainingMs <= rememberedMs
   }
 }
 

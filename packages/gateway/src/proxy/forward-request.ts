@@ -217,7 +217,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     // The upstream's reason phrase may have characters that cannot be written, and tells a client nothing (RFC 9112 §4).
     response.writeHead(status, STATUS_CODES[status] ?? '', {
-      ...responseHeaders(headers, { keepCookies: this.#upstream.ownCookies }),
+      ...responseHeaders(headers, { status, keepCookies: this.#upstream.ownCookies }),
       ...gatewayHeaders,
     })
   }

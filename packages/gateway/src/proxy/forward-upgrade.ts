@@ -176,8 +176,9 @@ function formatResponseHead(
   { ownCookies: keepCookies }: Upstream,
   own: Readonly<Record<string, string>>,
 ): string {
-  const lines = [`HTTP/1.1 ${answer.statusCode} ${STATUS_CODES[answer.statusCode ?? 0] ?? ''}`]
-  for (const [name, value] of Object.entries({ ...responseHeaders(answer.headers, { keepCookies }), ...own }))
+  const { statusCode: status = 0 } = answer
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
+  for (const [name, value] of Object.entries({ ...responseHeaders(answer.headers, { status, keepCookies }), ...own }))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -5,17 +5,19 @@ import { reservedPrefix } from '../http/reserved-headers.ts'
 
 /**
  * The headers of an upstream's response that are forwarded: all but the hop-by-hop headers, those its Connection header
- * nominates, those with the reserved prefix and, unless `keepCookies`, cookies with names of ours.
+ * nominates, those with the reserved prefix, Content-Length where `status` allows none (RFC 9110 §8.6) and, unless
+ * `keepCookies`, cookies with names of ours.
  */
 export function responseHeaders(
   upstream: IncomingHttpHeaders,
-  { keepCookies = false }: { readonly keepCookies?: boolean } = {},
+  { status = 200, keepCookies = false }: { readonly status?: number; readonly keepCookies?: boolean } = {},
 ): Record<string, string | string[]> {
   const nominated = nominatedHeaders(upstream.connection)
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(upstream)) {
     if (value === undefined || hopByHopHeaders.has(name) || nominated?.has(name) || name.startsWith(reservedPrefix))
       continue
+    if (name === 'content-length' && (status < 200 || status === 204)) continue
     if (name !== 'set-cookie' || keepCookies) headers[name] = value
     else headers[name] = [value].flat().filter((one) => !isOwnCookie(one))
   }

@@ -58,6 +58,29 @@ for (const encoding of ['utf8', 'latin1'] as const)
     assert.ok(received.includes(`\r\n${expected}\r\n`))
   })
 
+test('a response of 204 or 101 is forwarded without Content-Length (RFC 9110 §8.6)', async (context) => {
+  const empty = await answeredWith(context, Buffer.from('HTTP/1.1 204 x\r\nContent-Length: 0\r\nx-name: a\r\n\r\n'))
+  const switching =
+    'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\nx-name: a\r\n\r\n'
+  const upgraded = await answeredWith(context, Buffer.from(switching))
+  const heads = [await empty(), await empty([], 'HEAD'), await empty(upgradeLines), await upgraded(upgradeLines)]
+  for (const head of heads) {
+    assert.match(head, /^HTTP\/1\.1 (?:204|101) .*\r\nx-name: a\r\n/s)
+    assert.doesNotMatch(head, /content-length/i)
+  }
+})
+
+test('a response to HEAD, and one of 304, keeps its Content-Length', async (context) => {
+  for (const [status, method] of [
+    [200, 'HEAD'],
+    [304, 'HEAD'],
+    [304, 'GET'],
+  ] as const) {
+    const receive = await answeredWith(context, Buffer.from(`HTTP/1.1 ${status} x\r\nContent-Length: 5\r\n\r\n`))
+    assert.match(await receive([], method), /^HTTP\/1\.1 (?:200|304) .*\r\ncontent-length: 5\r\n.*\r\n\r\n$/is)
+  }
+})
+
 test('a response that cannot be written is an answer: 502, not requested again', async (context) => {
   let reached = 0
   const { url: address } = await startUpstream(context, (_req, res) => {

@@ -1,6 +1,9 @@
 import { isAllowed } from '../algorithms/counters.ts'
+import * as tokenBucket from '../algorithms/token-bucket.ts'
+import type { Identifier } from '../key.ts'
+import type { Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
-import type { AcquireRequest, CounterResult } from '../store.ts'
+import type { AcquireRequest, AddRequest, CounterResult } from '../store.ts'
 import { Sketch } from './sketch.ts'
 
 /** Acquires for an identifier that found no slot: every rule counts in a sketch, as a sliding window of its length. */
@@ -37,6 +40,52 @@ export function peekOverflow(
     return countersOf(sketch, rule, id, now)
   })
   return { allowed: isAllowed(rules, violated), violated, counters, now }
+}
+
+/**
+ * Adds for an identifier that found no slot. The result shows what had an effect: units are returned to a limited number
+ * of identifiers in the sketch.
+ */
+export function addOverflow(sketches: Map<string, Sketch>, request: AddRequest): CounterResult {
+  const { policy, identifier, amounts, now, countedAt } = request
+  const { kind, id } = identifier
+  policy.rules.forEach((rule, i) => {
+    const sketch = openSketch(sketches, nameOf(kind, rule), rule.windowMs)
+    const amount = amounts[i] ?? 0
+    if (rule.algorithm !== 'token-bucket') sketch.add(id, amount, now, countedAt)
+    else if (amount < 0) sketch.returnUnits(id, -amount, now)
+    else sketch.add(id, amount, now)
+  })
+  return peekOverflow(sketches, request)
+}
+
+/** Raises counters for an identifier that found no slot. */
+export function raiseOverflow(
+  sketches: Map<string, Sketch>,
+  { policy, identifier, now }: Pick<AcquireRequest, 'policy' | 'identifier' | 'now'>,
+  counters: readonly number[],
+): CounterResult {
+  const { kind, id } = identifier
+  policy.rules.forEach((rule, i) => {
+    const sketch = openSketch(sketches, nameOf(kind, rule), rule.windowMs)
+    const [a = 0, b = 0] = counters.slice(2 * i)
+    if (rule.algorithm !== 'token-bucket') sketch.raise(id, [a, b], now)
+    else {
+      const [prev] = sketch.read(id, now)
+      sketch.raise(id, [0, rule.limit - tokenBucket.refill(rule, a, b, now) - prev], now)
+    }
+  })
+  return peekOverflow(sketches, { policy, identifier, now })
+}
+
+/** Forgets what the sketches count of an identifier, as far as they can remember that. */
+export function resetOverflow(
+  sketches: ReadonlyMap<string, Sketch>,
+  { rules }: Policy,
+  { kind, id }: Identifier,
+  now: number,
+): void {
+  for (const rule of rules) sketches.get(nameOf(kind, rule))?.reset(id, now)
 }
 
 function countersOf(sketch: Sketch | undefined, rule: CountedRule, id: string, now: number): [number, number] {

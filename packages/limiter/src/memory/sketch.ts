@@ -3,6 +3,8 @@ import { elapsedMs, windowIndex } from '../algorithms/window.ts'
 
 const rows = 4
 const width = 8192
+const maxCount = 2 ** 31 - 1
+const maxReturns = 10_000
 
 /**
  * Counts identifiers that found no slot, in a count-min sketch of fixed size: a count may be too high, never too low, so
@@ -11,26 +13,46 @@ const width = 8192
 export class Sketch {
   readonly #windowMs: number
   #index = 0
-  #prev = new Uint32Array(rows * width)
-  #cur = new Uint32Array(rows * width)
+  #prev = new Counts()
+  #cur = new Counts()
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs
   }
 
-  /** Previous and current count of an id, at least what was acquired. */
+  /** Previous and current count of an id, at least what was acquired and not returned. */
   read(id: string, now: number): [prev: number, cur: number] {
     this.#advanceTo(now)
-    return [minimum(this.#prev, id), minimum(this.#cur, id)]
+    return [this.#prev.read(id), this.#cur.read(id)]
   }
 
-  add(id: string, cost: number, now: number): void {
+  /** Adds to the count of the window of `countedAt`; below zero returns units. */
+  add(id: string, amount: number, now: number, countedAt = now): void {
     this.#advanceTo(now)
-    const floor = minimum(this.#cur, id) + cost
-    for (let row = 0; row < rows; row++) {
-      const at = cellOf(id, row)
-      this.#cur[at] = Math.max(this.#cur[at] ?? 0, floor)
-    }
+    const windowsAgo = windowIndex(now, this.#windowMs) - windowIndex(countedAt, this.#windowMs)
+    if (windowsAgo <= 0) this.#cur.add(id, amount)
+    else if (windowsAgo === 1) this.#prev.add(id, amount)
+  }
+
+  /** As `add` of units that are returned, to the current window and then to the previous one, to no count below zero. */
+  returnUnits(id: string, amount: number, now: number): void {
+    const [prev, cur] = this.read(id, now)
+    const ofCur = Math.min(cur, amount)
+    this.#cur.add(id, -ofCur)
+    this.#prev.add(id, -Math.min(prev, amount - ofCur))
+  }
+
+  /** Raises the counts to at least these. */
+  raise(id: string, [prev, cur]: readonly [prev: number, cur: number], now: number): void {
+    this.#advanceTo(now)
+    this.#prev.raise(id, prev)
+    this.#cur.raise(id, cur)
+  }
+
+  reset(id: string, now: number): void {
+    const [prev, cur] = this.read(id, now)
+    this.#prev.add(id, -prev)
+    this.#cur.add(id, -cur)
   }
 
   /** Whether a rule with windows of this length admits `cost`. */
@@ -48,15 +70,52 @@ export class Sketch {
     this.#index = index
     if (behind < 0) return
     ;[this.#prev, this.#cur] = [this.#cur, this.#prev]
-    this.#cur.fill(0)
-    if (behind > 1) this.#prev.fill(0)
+    this.#cur.clear()
+    if (behind > 1) this.#prev.clear()
   }
 }
 
-function minimum(counts: Uint32Array, id: string): number {
-  let min = Number.POSITIVE_INFINITY
-  for (let row = 0; row < rows; row++) min = Math.min(min, counts[cellOf(id, row)] ?? 0)
-  return min
+/**
+ * The counts of one window. Cells are shared, so they are never lowered: what was returned is remembered for each id, of
+ * up to 10,000 ids. Of others nothing is returned, which their counts show.
+ */
+class Counts {
+  readonly #cells = new Uint32Array(rows * width)
+  readonly #returned = new Map<string, number>()
+
+  read(id: string): number {
+    const count = this.#minimum(id)
+    return count < maxCount ? count - (this.#returned.get(id) ?? 0) : count
+  }
+
+  add(id: string, amount: number): void {
+    if (amount > 0) this.#lift(id, this.#minimum(id) + amount)
+    else if (amount < 0 && (this.#returned.has(id) || this.#returned.size < maxReturns))
+      this.#returned.set(id, (this.#returned.get(id) ?? 0) - amount)
+  }
+
+  raise(id: string, count: number): void {
+    this.#lift(id, count + (this.#returned.get(id) ?? 0))
+  }
+
+  clear(): void {
+    this.#cells.fill(0)
+    this.#returned.clear()
+  }
+
+  #lift(id: string, count: number): void {
+    const floor = Math.min(maxCount, Math.ceil(count))
+    for (let row = 0; row < rows; row++) {
+      const at = cellOf(id, row)
+      this.#cells[at] = Math.max(this.#cells[at] ?? 0, floor)
+    }
+  }
+
+  #minimum(id: string): number {
+    let min = Number.POSITIVE_INFINITY
+    for (let row = 0; row < rows; row++) min = Math.min(min, this.#cells[cellOf(id, row)] ?? 0)
+    return min
+  }
 }
 
 /** FNV-1a, seeded by the row. */

@@ -5,7 +5,7 @@ import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '..
 import { Adjustments } from './adjustments.ts'
 import type { CounterColumn } from './column.ts'
 import { GenerationColumn } from './generation-column.ts'
-import { acquireOverflow, peekOverflow } from './overflow.ts'
+import { acquireOverflow, addOverflow, peekOverflow, raiseOverflow, resetOverflow } from './overflow.ts'
 import type { Sketch } from './sketch.ts'
 import { Table } from './table.ts'
 
@@ -131,14 +131,17 @@ class ColumnStore implements MemoryReplica {
       : createInitialResult(policy, now)
   }
 
-  add({ policy, identifier, amounts, now, countedAt = now }: AddRequest): CounterResult {
-    return this.#change(policy, identifier, now, (plan, slot) => {
-      policy.rules.forEach((rule, i) => {
-        const column = plan.columns[i]
-        column?.seek(slot, rule, now)
-        column?.addAt(rule, amounts[i] ?? 0, countedAt, now)
-      })
+  add(request: AddRequest): CounterResult {
+    const { policy, identifier, amounts, now, countedAt = now } = request
+    const plan = this.#planOf(policy, identifier.kind)
+    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
+    if (slot === undefined) return addOverflow(this.#sketches, request)
+    policy.rules.forEach((rule, i) => {
+      const column = plan.columns[i]
+      column?.seek(slot, rule, now)
+      column?.addAt(rule, amounts[i] ?? 0, countedAt, now)
     })
+    return checkSlot(plan, slot, now)
   }
 
   grant(policy: Policy, identifier: Identifier, amount: number, now: number): CounterResult {
@@ -148,20 +151,23 @@ class ColumnStore implements MemoryReplica {
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult {
     if (this.#adjustments.has(identifier, now)) return this.peek(policy, identifier, now)
-    return this.#change(policy, identifier, now, (plan, slot) =>
-      policy.rules.forEach((rule, i) => {
-        const column = plan.columns[i]
-        column?.seek(slot, rule, now)
-        column?.raise(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0)
-      }),
-    )
+    const plan = this.#planOf(policy, identifier.kind)
+    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
+    if (slot === undefined) return raiseOverflow(this.#sketches, { policy, identifier, now }, counters)
+    policy.rules.forEach((rule, i) => {
+      const column = plan.columns[i]
+      column?.seek(slot, rule, now)
+      column?.raise(rule, counters[2 * i] ?? 0, counters[2 * i + 1] ?? 0)
+    })
+    return checkSlot(plan, slot, now)
   }
 
   reset(policy: Policy, identifier: Identifier, now: number): void {
     this.#adjustments.record(policy, identifier, now)
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    if (slot !== undefined) for (const column of plan.columns) column.clear(slot)
+    if (slot === undefined) resetOverflow(this.#sketches, policy, identifier, now)
+    else for (const column of plan.columns) column.clear(slot)
   }
 
   copy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean {
@@ -185,19 +191,6 @@ class ColumnStore implements MemoryReplica {
     const plan = this.#planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     return slot === undefined || !hasMore(plan, slot, result, acquired)
-  }
-
-  #change(
-    policy: Policy,
-    identifier: Identifier,
-    now: number,
-    change: (plan: Plan, slot: number) => void,
-  ): CounterResult {
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return createInitialResult(policy, now)
-    change(plan, slot)
-    return checkSlot(plan, slot, now)
   }
 
   #planOf(policy: Policy, kind: string): Plan {

@@ -51,7 +51,7 @@ const tenAMinute = [
   definePolicy('sliding', [{ name: 'sliding', limit: 10, windowMs: minuteMs }]),
   definePolicy('fixed', [{ name: 'fixed', algorithm: 'fixed-window', limit: 10, windowMs: minuteMs }]),
   definePolicy('bucket', [{ name: 'bucket', algorithm: 'token-bucket', limit: 10, refillPerSecond: 1 / 6 }]),
-]
+] as const
 for (const policy of tenAMinute) {
   const allows = (store: MemoryStore, cost: number, now: number) =>
     store.acquire({ policy, identifier: person(1), cost, now }).allowed
@@ -97,6 +97,87 @@ test('what is counted in the sketch is peeked there', () => {
     assert(peek('other').allowed, tight.name)
     assert.equal(store.size, 1)
   }
+})
+
+for (const policy of tenAMinute) {
+  /** A store that counts everybody but one blocked identifier in the sketch. */
+  const openFullStore = () => {
+    const store = memoryStore({ maxKeys: 1 })
+    const acquire = (id: string, now = start) => store.acquire({ policy, identifier: person(id), cost: 1, now }).allowed
+    const admitted = (id: string, now = start) => {
+      let count = 0
+      while (acquire(id, now)) count++
+      return count
+    }
+    admitted('blocked')
+    return { store, admitted }
+  }
+
+  test(`what is granted in the sketch is admitted, and to nobody else: ${policy.name}`, () => {
+    const { store, admitted } = openFullStore()
+    const ids = Array.from({ length: 3_000 }, (_, i) => `new-${i}`)
+    for (const id of ids) assert(admitted(id) <= 10)
+    for (const id of ids.slice(0, 1_000)) {
+      const granted = store.grant(policy, person(id), 3, start)
+      assert(granted.allowed)
+      assert.deepEqual(granted, store.peek(policy, person(id), start))
+    }
+    assert.equal(admitted('new-0'), 3)
+    for (const [i, id] of ids.entries()) assert(admitted(id) <= (i < 1_000 ? 3 : 0), id)
+    assert.equal(store.size, 1)
+  })
+
+  test(`what is added or raised in the sketch is counted there: ${policy.name}`, () => {
+    const { store, admitted } = openFullStore()
+    const added = store.add({ policy, identifier: person('added'), amounts: [4], now: start })
+    assert.deepEqual(added, store.peek(policy, person('added'), start))
+    assert.equal(admitted('added'), 6)
+    store.add({ policy, identifier: person('added'), amounts: [-2], now: start })
+    assert.equal(admitted('added'), 2)
+    const counters = policy.name === 'bucket' ? [2, start] : [0, 8]
+    for (let i = 0; i < 2; i++) store.raise(policy, person('raised'), counters, start)
+    assert.equal(admitted('raised'), 2)
+    store.grant(policy, person('raised'), 1, start)
+    store.raise(policy, person('raised'), counters, start)
+    assert.equal(admitted('raised'), 1)
+  })
+
+  test(`what is reset in the sketch is forgotten, of that identifier alone: ${policy.name}`, () => {
+    const { store, admitted } = openFullStore()
+    for (const id of ['one', 'other']) admitted(id)
+    store.reset(policy, person('one'), start)
+    assert.deepEqual([admitted('one'), admitted('other')], [10, 0])
+  })
+
+  test(`a grant that the sketch cannot remember is not answered as one: ${policy.name}`, () => {
+    const { store, admitted } = openFullStore()
+    for (let i = 0; i < 10_000; i++) {
+      store.add({ policy, identifier: person(`granted-${i}`), amounts: [2], now: start })
+      store.grant(policy, person(`granted-${i}`), 1, start)
+    }
+    admitted('late')
+    assert(!store.grant(policy, person('late'), 1, start).allowed)
+    assert.equal(admitted('late'), 0)
+    const [before, after] = [
+      store.peek(policy, person('granted-1'), start),
+      store.grant(policy, person('granted-1'), 1, start),
+    ]
+    assert.notDeepEqual(after.counters, before.counters)
+  })
+}
+
+test('units added in the sketch for the last window, or returned to it, are counted in that one', () => {
+  const [policy] = tenAMinute
+  const store = memoryStore({ maxKeys: 1 })
+  const now = start + minuteMs
+  while (store.acquire({ policy, identifier: person('blocked'), cost: 1, now }).allowed);
+  const add = (amount: number, countedAt: number) =>
+    store.add({ policy, identifier: person('new'), amounts: [amount], now, countedAt }).counters
+  assert.deepEqual(add(6, start), [6, 0])
+  assert.deepEqual(add(-2, start), [4, 0])
+  assert.deepEqual(add(3, start - minuteMs), [4, 0])
+  assert.deepEqual(add(3, now), [4, 3])
+  assert.deepEqual(store.peek(policy, person('new'), now + minuteMs).counters, [3, 0])
 })
 
 test('an identifier counted by a clock an hour ahead is removed once its counts have faded', () => {

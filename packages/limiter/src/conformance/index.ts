@@ -69,6 +69,7 @@ export function storeConformance(options: ConformanceOptions): void {
   register('a cost is acquired as a whole or not at all', acquiresWhole)
   register('peek acquires nothing, and says whether the next request would be admitted', peeksOnly)
   register('granted units can be used again', grantsUnits)
+  register('a grant after which the next request is still rejected says so', grantsTooFew)
   register('amounts of the previous window are counted in that window', countsPreviousWindow)
   register('raising counts to their value changes nothing, and never lowers them', raisesCounts)
   register('raising lowers a bucket to the remembered tokens, refilled since, and never fills it', lowersBuckets)
@@ -135,6 +136,24 @@ async function grantsUnits({ limiter, at }: Fixture): Promise<void> {
   await limiter.grant(twoWindows, user, 1)
   assert((await limiter.check(twoWindows, user)).allowed)
   assert(!(await limiter.check(twoWindows, user)).allowed)
+}
+
+const countsRejected: Policy = definePolicy('counts rejected', [
+  { name: 'minute', algorithm: 'fixed-window', limit: 2, windowMs: 60_000 },
+])
+
+async function grantsTooFew({ limiter, at }: Fixture): Promise<void> {
+  at(0)
+  for (let i = 0; i < 4; i++) await limiter.check(countsRejected, user)
+  for (const [units, allowed] of [
+    [1, false],
+    [2, true],
+  ] as const) {
+    const granted = await limiter.grant(countsRejected, user, units)
+    const next = await limiter.peek(countsRejected, user)
+    assert.deepEqual([granted.allowed, next.allowed], [allowed, allowed], `${units} units`)
+    assert.deepEqual([granted.remaining, granted.retryAfter], [next.remaining, next.retryAfter])
+  }
 }
 
 async function countsPreviousWindow({ store }: Fixture): Promise<void> {

@@ -117,14 +117,18 @@ export class FailoverLimiter {
     })
   }
 
-  /** Returns units to an identifier. Rejects when the store does, since an operator has to know. */
+  /**
+   * Returns units to an identifier, and tells how its next request fares. Rejects when the store does, since an operator
+   * has to know.
+   */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
     const result = queryShares(policy, identifier, async (part, who) => {
       const granted = await this.#awaitOperation(this.store.grant(part, who, amount, now))
       this.#replica.copy(part, who, granted)
       return granted
     })
-    return createDecision(policy, await result, 1, 'store')
+    // Stores answer how it stands after the grant, not how the next request fares: units may have been missing before.
+    return createDecision(policy, checkByCounters(policy, await result, 1), 1, 'store')
   }
 
   /** Releases what an admitted check acquired, since another store rejected. What cannot be released stays acquired. */
@@ -258,8 +262,11 @@ export class FailoverLimiter {
 }
 
 /** A store decides on a request of cost 1; a higher cost is checked by the counters, or by `waitMs`. */
-function checkAtCost({ rules }: Policy, result: CounterResult, cost: number): CounterResult {
-  if (cost === 1) return result
+function checkAtCost(policy: Policy, result: CounterResult, cost: number): CounterResult {
+  return cost === 1 ? result : checkByCounters(policy, result, cost)
+}
+
+function checkByCounters({ rules }: Policy, result: CounterResult, cost: number): CounterResult {
   const violated = findViolations(rules, result, cost)
   return { ...result, allowed: (result.waitMs ?? 0) === 0 && isAllowed(rules, violated), violated }
 }

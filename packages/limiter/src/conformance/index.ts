@@ -152,7 +152,7 @@ async function grantsTooFew({ limiter, at }: Fixture): Promise<void> {
     const granted = await limiter.grant(countsRejected, user, units)
     const next = await limiter.peek(countsRejected, user)
     assert.deepEqual([granted.allowed, next.allowed], [allowed, allowed], `${units} units`)
-    assert.deepEqual([granted.remaining, granted.retryAfter], [next.remaining, next.retryAfter])
+    assert.deepEqual([granted.remaining, granted.retryAfterSeconds], [next.remaining, next.retryAfterSeconds])
   }
 }
 

@@ -118,8 +118,8 @@ export class FailoverLimiter {
   }
 
   /**
-   * Returns units to an identifier, and tells how its next request fares. Rejects when the store does, since an operator
-   * has to know.
+   * Returns units to an identifier and decides on its next request, of cost 1. Rejects when the store does, since an
+   * operator has to know.
    */
   async grant(policy: Policy, identifier: Identifier, amount: number, now: number): Promise<Decision> {
     const result = queryShares(policy, identifier, async (part, who) => {
@@ -127,7 +127,7 @@ export class FailoverLimiter {
       this.#replica.copy(part, who, granted)
       return granted
     })
-    // Stores answer how it stands after the grant, not how the next request fares: units may have been missing before.
+    // Stores answer a grant with the counters after it, which may still reject the next request.
     return createDecision(policy, checkByCounters(policy, await result, 1), 1, 'store')
   }
 

@@ -26,7 +26,7 @@ export function acquireOverflow(
   return { allowed, violated, counters, now }
 }
 
-/** How a request of cost 1 would fare of an identifier that would find no slot. */
+/** Decides on a request of cost 1, without counting it, for an identifier that would find no slot. */
 export function peekOverflow(
   sketches: ReadonlyMap<string, Sketch>,
   { policy, identifier, now }: Pick<AcquireRequest, 'policy' | 'identifier' | 'now'>,

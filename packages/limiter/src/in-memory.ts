@@ -7,7 +7,7 @@
 import type { Clock } from './clock.ts'
 import { createDecision, type Decision } from './decision.ts'
 import type { Identifier } from './key.ts'
-import { memoryStore } from './memory/store.ts'
+import { Counters, defaultMaxKeys } from './memory/counters.ts'
 import type { Policy } from './policy.ts'
 
 export { decisionHeaders, type HeaderOptions, type IetfFields } from './adapters/headers.ts'
@@ -44,10 +44,10 @@ export interface MemoryLimiter {
  * const decision = limiter.check(declaredTier('free', { rpm: 10 }), { kind: 'user', id: '42' })
  */
 export function createMemoryLimiter(clock: Clock): MemoryLimiter {
-  const store = memoryStore()
+  const counters = new Counters(defaultMaxKeys, () => {})
   return {
     check(policy, identifier) {
-      return createDecision(policy, store.acquireAtOnce(policy, identifier, 1, clock.now()), 1, 'store')
+      return createDecision(policy, counters.acquire(policy, identifier, 1, clock.now()), 1, 'store')
     },
   }
 }

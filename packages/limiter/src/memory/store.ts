@@ -1,13 +1,10 @@
 import { isAllowed } from '../algorithms/counters.ts'
-import { checkKind, encodeId, type Identifier } from '../key.ts'
+import type { Identifier } from '../key.ts'
 import type { Policy } from '../policy.ts'
 import type { AcquireRequest, AddRequest, CounterResult, CounterStore } from '../store.ts'
 import { Adjustments } from './adjustments.ts'
-import type { CounterColumn } from './column.ts'
-import { GenerationColumn } from './generation-column.ts'
-import { acquireOverflow, addOverflow, peekOverflow, raiseOverflow, resetOverflow } from './overflow.ts'
-import type { Sketch } from './sketch.ts'
-import { Table } from './table.ts'
+import { Counters, defaultMaxKeys, type Plan, readCounters } from './counters.ts'
+import { addOverflow, peekOverflow, raiseOverflow, resetOverflow } from './overflow.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -56,86 +53,47 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 /** Creates the store in which a failover limiter remembers the counters of another store. */
 export function memoryReplica(options: MemoryStoreOptions = {}): MemoryReplica {
-  const { maxKeys = 500_000, onUnexpiredEviction = () => {} } = options
+  const { maxKeys = defaultMaxKeys, onUnexpiredEviction = () => {} } = options
   if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > 2 ** 24)
     throw new RangeError(`maxKeys must be an integer from 1 to ${2 ** 24}, got ${maxKeys}`)
   return new ColumnStore(maxKeys, onUnexpiredEviction)
 }
 
-/** The identifiers of one kind. */
-interface Kind {
-  readonly table: Table
-  readonly generations: GenerationColumn
-}
-
-/** Where the rules of one policy are counted for one kind of identifier. */
-interface Plan extends Kind {
-  readonly policy: Policy
-  readonly kind: string
-  readonly columns: readonly CounterColumn[]
-}
-
 class ColumnStore implements MemoryReplica {
   sourceGeneration = 1
-  readonly #maxKeys: number
-  readonly #onEviction: () => void
-  readonly #kinds = new Map<string, Kind>()
-  readonly #plans = new WeakMap<Policy, Map<string, Plan>>()
-  readonly #sketches = new Map<string, Sketch>()
+  readonly #counters: Counters
   readonly #adjustments = new Adjustments()
-  #lastPlan: Plan | undefined
 
   constructor(maxKeys: number, onEviction: () => void) {
-    this.#maxKeys = maxKeys
-    this.#onEviction = onEviction
+    this.#counters = new Counters(maxKeys, onEviction)
   }
 
   get size(): number {
-    return this.#kinds.values().reduce((size, { table }) => size + table.size, 0)
+    return this.#counters.size
   }
 
   acquire({ policy, identifier, cost, now }: AcquireRequest): CounterResult {
-    return this.acquireAtOnce(policy, identifier, cost, now)
+    return this.#counters.acquire(policy, identifier, cost, now)
   }
 
   acquireAtOnce(policy: Policy, identifier: Identifier, cost: number, now: number): CounterResult {
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return acquireOverflow(this.#sketches, { policy, identifier, cost, now })
-    const { rules } = policy
-    const { columns } = plan
-    let violated = 0
-    let allowed = true
-    // Plain loops: every check comes through here.
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i]
-      if (rule === undefined || columns[i]?.fits(slot, rule, cost, now)) continue
-      violated |= 1 << i
-      allowed &&= rule.shadow
-    }
-    for (let i = 0; i < rules.length; i++) {
-      const rule = rules[i]
-      // A fixed window is incremented first, so it also counts the requests that it rejects itself.
-      if (rule !== undefined && (violated & (1 << i) ? rule.algorithm === 'fixed-window' : allowed))
-        columns[i]?.add(rule, cost)
-    }
-    return { allowed, violated, counters: readCounters(plan), now }
+    return this.#counters.acquire(policy, identifier, cost, now)
   }
 
   peek(policy: Policy, identifier: Identifier, now: number): CounterResult {
-    const plan = this.#planOf(policy, identifier.kind)
+    const plan = this.#counters.planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     if (slot !== undefined) return checkSlot(plan, slot, now)
     return plan.table.isFull
-      ? peekOverflow(this.#sketches, { policy, identifier, now })
+      ? peekOverflow(this.#counters.sketches, { policy, identifier, now })
       : createInitialResult(policy, now)
   }
 
   add(request: AddRequest): CounterResult {
     const { policy, identifier, amounts, now, countedAt = now } = request
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return addOverflow(this.#sketches, request)
+    const plan = this.#counters.planOf(policy, identifier.kind)
+    const slot = this.#counters.slotOf(plan, identifier, now)
+    if (slot === undefined) return addOverflow(this.#counters.sketches, request)
     policy.rules.forEach((rule, i) => {
       const column = plan.columns[i]
       column?.seek(slot, rule, now)
@@ -151,9 +109,9 @@ class ColumnStore implements MemoryReplica {
 
   raise(policy: Policy, identifier: Identifier, counters: readonly number[], now: number): CounterResult {
     if (this.#adjustments.has(identifier, now)) return this.peek(policy, identifier, now)
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
-    if (slot === undefined) return raiseOverflow(this.#sketches, { policy, identifier, now }, counters)
+    const plan = this.#counters.planOf(policy, identifier.kind)
+    const slot = this.#counters.slotOf(plan, identifier, now)
+    if (slot === undefined) return raiseOverflow(this.#counters.sketches, { policy, identifier, now }, counters)
     policy.rules.forEach((rule, i) => {
       const column = plan.columns[i]
       column?.seek(slot, rule, now)
@@ -164,16 +122,16 @@ class ColumnStore implements MemoryReplica {
 
   reset(policy: Policy, identifier: Identifier, now: number): void {
     this.#adjustments.record(policy, identifier, now)
-    const plan = this.#planOf(policy, identifier.kind)
+    const plan = this.#counters.planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
-    if (slot === undefined) resetOverflow(this.#sketches, policy, identifier, now)
+    if (slot === undefined) resetOverflow(this.#counters.sketches, policy, identifier, now)
     else for (const column of plan.columns) column.clear(slot)
   }
 
   copy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean {
     const { counters, now } = result
-    const plan = this.#planOf(policy, identifier.kind)
-    const slot = plan.table.find(identifier.id) ?? this.#insert(plan, identifier, now)
+    const plan = this.#counters.planOf(policy, identifier.kind)
+    const slot = this.#counters.slotOf(plan, identifier, now)
     if (slot === undefined) return true
     const { rules } = policy
     if (plan.generations.renew(slot, this.sourceGeneration) && hasMore(plan, slot, result, acquired)) return false
@@ -188,37 +146,9 @@ class ColumnStore implements MemoryReplica {
   }
 
   isCoveredBy(policy: Policy, identifier: Identifier, result: CounterResult, acquired: number): boolean {
-    const plan = this.#planOf(policy, identifier.kind)
+    const plan = this.#counters.planOf(policy, identifier.kind)
     const slot = plan.table.find(identifier.id)
     return slot === undefined || !hasMore(plan, slot, result, acquired)
-  }
-
-  #planOf(policy: Policy, kind: string): Plan {
-    const last = this.#lastPlan
-    if (last !== undefined && last.policy === policy && last.kind === kind) return last
-    const plans = this.#plans.get(policy) ?? new Map<string, Plan>()
-    const plan = plans.get(kind) ?? this.#createPlan(policy, kind)
-    plans.set(kind, plan)
-    this.#plans.set(policy, plans)
-    this.#lastPlan = plan
-    return plan
-  }
-
-  #createPlan(policy: Policy, kind: string): Plan {
-    checkKind(kind)
-    let found = this.#kinds.get(kind)
-    if (!found) {
-      found = { table: new Table(this.#maxKeys, this.#onEviction), generations: new GenerationColumn() }
-      found.table.addColumn(found.generations)
-      this.#kinds.set(kind, found)
-    }
-    const { table, generations } = found
-    return { policy, kind, table, generations, columns: policy.rules.map((rule) => table.columnOf(rule)) }
-  }
-
-  #insert(plan: Plan, { id }: Identifier, now: number): number | undefined {
-    encodeId(id)
-    return plan.table.insert(id, now)
   }
 }
 
@@ -239,17 +169,6 @@ function checkSlot(plan: Plan, slot: number, now: number): CounterResult {
     if (!plan.columns[i]?.fits(slot, rule, 1, now)) violated |= 1 << i
   })
   return { allowed: isAllowed(rules, violated), violated, counters: readCounters(plan), now }
-}
-
-/** The counters of the slot that the columns were moved to. */
-function readCounters({ policy, columns }: Plan): number[] {
-  const { rules } = policy
-  const counters = rules.length === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules.length).fill(0)
-  for (let i = 0; i < rules.length; i++) {
-    const rule = rules[i]
-    if (rule !== undefined) columns[i]?.read(rule, counters, 2 * i)
-  }
-  return counters
 }
 
 /** The result for an identifier that has no counters. */

@@ -6,7 +6,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { launch, type Program, started } from '../support/program.ts'
+import { sharedSecrets } from '../support/apart.ts'
+import { type Ended, launch, type Program, started } from '../support/program.ts'
 
 test('SIGTERM finishes the request under way and exits 0', async () => {
   const program = await started()
@@ -78,36 +79,50 @@ test('half a request for metrics does not hold up an orderly stop', async () => 
 })
 
 test('no call of a provider begins once SIGTERM came, while a request under way is waited for', async (context) => {
-  const provider = await slowProvider(context)
-  const program = await startedSending(context, provider.url)
+  const provider = await slowServer(context, '/sms')
+  const program = await startedSending(context, `${provider.url}/sms`)
   const send = await sender(program)
   for (const user of ['u1', 'u2']) assert.equal(await send(user), 202)
-  const answer = await provider.called
+  const { code, stdout } = await stopDuringCall(program, await provider.called)
+  assert.deepEqual({ calls: provider.calls(), code }, { calls: 1, code: 0 })
+  assert.doesNotMatch(stdout, /what is still held/)
+})
+
+test('no mail of identity begins once SIGTERM came, while a request under way is waited for', async (context) => {
+  const notify = await slowServer(context, '/v1/reserved-mails')
+  const program = await startedMailing(context, notify.url)
+  for (const user of ['u1', 'u2']) await forgetPassword(program, `${user}@example.com`)
+  const { code, stdout } = await stopDuringCall(program, await notify.called)
+  assert.deepEqual({ calls: notify.calls(), code }, { calls: 1, code: 0 })
+  assert.doesNotMatch(stdout, /what is still held/)
+})
+
+/** Stops the program while a call of it and half a request are open, then answers the call. */
+async function stopDuringCall(program: Program, answer: () => void): Promise<Ended> {
   const { hostname, port } = new URL(program.url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {})
   await new Promise<void>((sent) =>
-    socket.write('POST /v1/notify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf', () => sent()),
+    socket.write('POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf', () => sent()),
   )
   await fetch(`${program.url}/healthz`)
   program.process.kill('SIGTERM')
   await refusesConnections(Number(port))
   answer()
-  const { code, stdout } = await program.ended
+  const ended = await program.ended
   socket.destroy()
-  assert.deepEqual({ calls: provider.calls(), code }, { calls: 1, code: 0 })
-  assert.doesNotMatch(stdout, /what is still held/)
-})
+  return ended
+}
 
-/** A provider of SMS whose first call waits for its answer, and the later ones do not. */
-async function slowProvider(context: TestContext) {
+/** A server whose first call of a path waits for its answer, and no other does. */
+async function slowServer(context: TestContext, path: string) {
   const first = Promise.withResolvers<() => void>()
   let calls = 0
   const accept = (response: ServerResponse) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":"taken"}')
   const server = createServer((request, response) => {
     request.resume()
-    if (++calls === 1) first.resolve(() => accept(response))
+    if (request.url === path && ++calls === 1) first.resolve(() => accept(response))
     else accept(response)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -116,7 +131,7 @@ async function slowProvider(context: TestContext) {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/sms`, called: first.promise, calls: () => calls }
+  return { url: `http://127.0.0.1:${port}`, called: first.promise, calls: () => calls }
 }
 
 /** The program that sends one SMS at a time, by a provider at this address. */
@@ -136,6 +151,30 @@ providers:
 `
   writeFileSync(join(folder, 'gatehouse.yaml'), file)
   return started({ cwd: folder, env: { SERVICES: 'notify' } })
+}
+
+/** Identity by itself, with two users, whose mails another process sends. */
+function startedMailing(context: TestContext, url: string): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'stopping-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const user = (id: string) =>
+    `  - { id: ${id}, email: ${id}@example.com, email_verified: true, password: correct horse battery }\n`
+  writeFileSync(join(folder, 'gatehouse.yaml'), `users:\n${user('u1')}${user('u2')}`)
+  return started({ cwd: folder, env: { ...sharedSecrets, SERVICES: 'identity', NOTIFY_URL: url } })
+}
+
+/** Asks for a mail to choose another password, as the page does. */
+async function forgetPassword({ url }: Program, email: string): Promise<void> {
+  const page = await fetch(`${url}/password/forgot`)
+  const cookie = page.headers
+    .getSetCookie()
+    .map((value) => value.replace(/;.*/, ''))
+    .join('; ')
+  const hidden = [...(await page.text()).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)]
+  const body = new URLSearchParams({ ...Object.fromEntries(hidden.map(([, name, value]) => [name, value])), email })
+  const headers = { cookie, origin: url }
+  const { status } = await fetch(`${url}/password/forgot`, { method: 'POST', body, headers, redirect: 'manual' })
+  assert.ok(status < 400, `${status}`)
 }
 
 /** Notifies a user, by the key of the start; resolves with the status. */

@@ -3,7 +3,7 @@ import { finished, PassThrough, type Readable } from 'node:stream'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { type Dispatcher, errors } from 'undici'
 import { cutOff } from './cut-off.ts'
-import { acceptsTrailers, responseHeaders, responseTrailers } from './response-headers.ts'
+import { acceptsTrailers, responseHeaders, responseTrailers, withGatewayHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 import { tooSlow, unreachable, unusable } from './upstream-problems.ts'
 
@@ -120,6 +120,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isAbandoned = false
   #startedAt = 0
   #endUpload: (() => void) | undefined
+  /** Sends the head by itself where no body follows at once: a stream may be silent for long. */
+  #headAlone: NodeJS.Immediate | undefined
   /** Limits how long the client may leave unread what it was sent. */
   #unread: NodeJS.Timeout | undefined
 
@@ -142,6 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     return this.#done.promise.finally(() => {
       clearTimeout(this.#lateness)
       clearTimeout(this.#unread)
+      clearImmediate(this.#headAlone)
       this.#endUpload?.()
       response.off('close', this.#onClose)
     })
@@ -216,10 +219,9 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     // The upstream's reason phrase may have characters that cannot be written, and tells a client nothing (RFC 9112 §4).
-    response.writeHead(status, STATUS_CODES[status] ?? '', {
-      ...responseHeaders(headers, { status, keepCookies: this.#upstream.ownCookies }),
-      ...gatewayHeaders,
-    })
+    const forwarded = responseHeaders(headers, { status, keepCookies: this.#upstream.ownCookies })
+    response.writeHead(status, STATUS_CODES[status] ?? '', withGatewayHeaders(forwarded, gatewayHeaders))
+    this.#headAlone = setImmediate(() => response.flushHeaders())
   }
 
   #recordAnswer(): void {
@@ -229,6 +231,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { response } = this.#request
+    clearImmediate(this.#headAlone)
     if (this.#isEnded || response.write(chunk)) return
     controller.pause()
     // The pool's own timeout does not run while the response is paused, which holds its connection.

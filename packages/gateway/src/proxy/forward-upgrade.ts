@@ -10,7 +10,7 @@ import { Socket } from 'node:net'
 import { type Duplex, finished } from 'node:stream'
 import { hasBody, Problem } from '@gatehouse/kit'
 import { reset } from './cut-off.ts'
-import { responseHeaders } from './response-headers.ts'
+import { responseHeaders, withGatewayHeaders } from './response-headers.ts'
 import type { Upstream } from './upstream.ts'
 import { tooSlow, unreachable, unusable } from './upstream-problems.ts'
 import { type CloseCode, closeCodes, WebSocketCloser } from './web-socket-close.ts'
@@ -178,7 +178,8 @@ function formatResponseHead(
 ): string {
   const { statusCode: status = 0 } = answer
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`]
-  for (const [name, value] of Object.entries({ ...responseHeaders(answer.headers, { status, keepCookies }), ...own }))
+  const forwarded = responseHeaders(answer.headers, { status, keepCookies })
+  for (const [name, value] of Object.entries(withGatewayHeaders(forwarded, own)))
     for (const one of [value].flat()) lines.push(`${name}: ${one}`)
   return `${lines.join('\r\n')}\r\n\r\n`
 }

@@ -24,6 +24,19 @@ export function responseHeaders(
   return headers
 }
 
+/**
+ * The headers of a response: the gateway's replace the upstream's of the same name. `Vary` names what both of them depend
+ * on (RFC 9110 §12.5.5): a cache would give the response for one value to others.
+ */
+export function withGatewayHeaders(
+  forwarded: Readonly<Record<string, string | string[]>>,
+  own: Readonly<Record<string, string>>,
+): Record<string, string | string[]> {
+  const headers = { ...forwarded, ...own }
+  if (forwarded.vary !== undefined && own.vary !== undefined) headers.vary = `${forwarded.vary}, ${own.vary}`
+  return headers
+}
+
 /** Fields that would change how a message is framed, routed, cached or authenticated if they were read after its body. */
 const forbiddenTrailers =
   /^(?:content-.*|cache-control|age|expires|date|location|retry-after|vary|www-authenticate|authorization|set-cookie|host|ratelimit.*|x-ratelimit-.*)$/

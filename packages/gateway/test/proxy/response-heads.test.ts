@@ -13,12 +13,16 @@ import { listen, setup, startUpstream } from '../support/setup.ts'
 const upgradeLines = ['Connection: Upgrade', 'Upgrade: websocket']
 
 /** A gateway before an upstream that always answers with these bytes. Returns what a client receives for a request. */
-async function answeredWith(context: TestContext, answer: Buffer) {
+async function answeredWith(
+  context: TestContext,
+  answer: Buffer,
+  gatewayHeaders: Readonly<Record<string, string>> = {},
+) {
   const upstream = await startRawUpstream(context, (socket) => socket.end(answer))
   const routes = [{ path: '/*', public: true, upstream: 'app' }]
-  const { hostname, port } = new URL(
-    await listen(context, await setup({ routes, upstreams: { app: { url: upstream } } })),
-  )
+  const made = await setup({ routes, upstreams: { app: { url: upstream } } })
+  made.http.addHook('onRequest', async (_request, reply) => void reply.headers(gatewayHeaders))
+  const { hostname, port } = new URL(await listen(context, made))
   return async (lines: readonly string[] = [], method = 'GET') => {
     const request = rawRequest('/x', lines, '', method)
     const socket = connect(Number(port), hostname)
@@ -78,6 +82,18 @@ test('a response to HEAD, and one of 304, keeps its Content-Length', async (cont
   ] as const) {
     const receive = await answeredWith(context, Buffer.from(`HTTP/1.1 ${status} x\r\nContent-Length: 5\r\n\r\n`))
     assert.match(await receive([], method), /^HTTP\/1\.1 (?:200|304) .*\r\ncontent-length: 5\r\n.*\r\n\r\n$/is)
+  }
+})
+
+test('Vary names what the upstream and the gateway depend on, after an upgrade too', async (context) => {
+  const switching = 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+  for (const [head, expected, lines] of [
+    ['HTTP/1.1 200 x\r\nContent-Length: 0\r\nVary: accept-encoding', 'accept-encoding, Origin', []],
+    ['HTTP/1.1 200 x\r\nContent-Length: 0', 'Origin', []],
+    [`${switching}Vary: accept`, 'accept, Origin', upgradeLines],
+  ] as const) {
+    const receive = await answeredWith(context, Buffer.from(`${head}\r\n\r\n`), { vary: 'Origin' })
+    assert.equal(/^vary: (.*)\r$/im.exec(await receive(lines))?.[1], expected)
   }
 })
 

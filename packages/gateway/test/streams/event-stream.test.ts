@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { listen, setup, startUpstream } from '../support/setup.ts'
 
@@ -51,4 +52,21 @@ for (const type of ['application/x-ndjson', 'application/grpc-web+proto', 'appli
     await assert.rejects(stream.ended, { code: 'ECONNRESET' })
     await stream.upstreamEnded
     assert.deepEqual(stream.received, ['data: hello\n\n'])
+  })
+
+for (const type of ['text/event-stream', 'application/octet-stream'])
+  test(`the head of a response of type ${type} is forwarded before its body begins`, async (context) => {
+    const begun = Promise.withResolvers<ServerResponse>()
+    const upstream = await startUpstream(context, (_req, res) => {
+      res.writeHead(200, { 'content-type': type }).flushHeaders()
+      begun.resolve(res)
+    })
+    const routes = [{ path: '/live', upstream: 'orders', public: true }]
+    const url = await listen(context, await setup({ routes, upstreams: { orders: { url: upstream.url } } }))
+    const clientRequest = request(`${url}/live`, { agent: false }).end()
+    const [answer] = (await once(clientRequest, 'response')) as [IncomingMessage]
+    assert.deepEqual([answer.statusCode, answer.headers['content-type']], [200, type])
+    const silent = await begun.promise
+    silent.end('data: hello\n\n')
+    assert.equal(await text(answer), 'data: hello\n\n')
   })

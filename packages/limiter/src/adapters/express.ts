@@ -8,6 +8,8 @@ import { quotaExceededProblem } from './problem.ts'
 export interface NodeResponse {
   /** HTTP status. */
   statusCode: number
+  /** Whether it was answered already. */
+  readonly writableEnded?: boolean
   /** Sets a header. */
   setHeader(name: string, value: string): unknown
   /** Ends the response. */
@@ -29,8 +31,8 @@ export interface ExpressLimitOptions<Req> extends HeaderOptions {
 }
 
 /**
- * Creates middleware for Express and Connect. A rejected request gets a 429 response and goes no further; errors are passed
- * to `next`.
+ * Creates middleware for Express and Connect. A rejected request gets a 429 response and goes no further; nor does one that
+ * was answered before its decision, as by a timeout. Errors are passed to `next`.
  *
  * @example
  * app.use(limitExpress({ limiter, policy, identify: (request) => ({ kind: 'ip', id: request.ip }) }))
@@ -45,6 +47,7 @@ export function limitExpress<Req>(
       const policy = typeof options.policy === 'function' ? await options.policy(request) : options.policy
       const cost = options.cost?.(request) ?? 1
       const decision = await options.limiter.check(policy, identifier, { cost, route: options.route?.(request) ?? '' })
+      if (response.writableEnded) return
       for (const [name, value] of Object.entries(decisionHeaders(decision, options))) response.setHeader(name, value)
       if (decision.allowed) return next()
       response.statusCode = 429

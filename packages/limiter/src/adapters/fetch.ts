@@ -20,7 +20,8 @@ export interface FetchLimitOptions<Context extends unknown[]> extends HeaderOpti
 }
 
 /**
- * Puts a limit before a handler of the Fetch API (Hono's `app.fetch`, route handlers of Next.js, workers).
+ * Puts a limit before a handler of the Fetch API (Hono's `app.fetch`, route handlers of Next.js, workers). A response that
+ * no constructor creates is returned without headers of the limit: `Response.error()`, and a status below 200 or above 599.
  *
  * @example
  * export const GET = limitFetch({ limiter, policy, identify }, handle)
@@ -49,6 +50,7 @@ function createRejection(decision: Decision): Response {
 
 /** Copies the response, since its headers may be immutable, as those of a fetched response are. */
 function withHeaders(response: Response, added: Record<string, string>): Response {
+  if (response.status < 200 || response.status > 599) return response
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(added)) headers.set(name, value)
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers })

@@ -1,6 +1,6 @@
 import { remaining, resetAt, waitMs } from './algorithms/counters.ts'
 import { elapsedMs } from './algorithms/window.ts'
-import type { Policy } from './policy.ts'
+import { hasEnforcedRule, type Policy } from './policy.ts'
 import type { CountedRule } from './rule.ts'
 import type { CounterResult } from './store.ts'
 
@@ -64,13 +64,17 @@ export function countedResult(decision: Decision): CounterResult | undefined {
   return decision instanceof CountedDecision ? CountedDecision.resultOf(decision) : undefined
 }
 
-/** Creates a decision without counters: the store is unavailable and the failure mode is `open` or `closed`. */
+/**
+ * Creates a decision without counters: the store is unavailable and the failure mode is `open` or `closed`. Shadow rules
+ * reject nothing then either.
+ */
 export function createUncountedDecision(
   policy: Policy,
-  allowed: boolean,
+  isOpen: boolean,
   now: number,
   retryAfterSeconds: number,
 ): Decision {
+  const allowed = isOpen || !hasEnforcedRule(policy)
   const rules = policy.rules.map(
     (rule): RuleDecision => ({
       name: rule.name,
@@ -84,7 +88,8 @@ export function createUncountedDecision(
       retryAfterSeconds: allowed || rule.shadow ? 0 : retryAfterSeconds,
     }),
   )
-  const { limit, remaining, resetAt } = rules.reduce((tight, rule) => (rule.limit < tight.limit ? rule : tight))
+  const shown = hasEnforcedRule(policy) ? rules.filter(({ shadow }) => !shadow) : rules
+  const { limit, remaining, resetAt } = shown.reduce((tight, rule) => (rule.limit < tight.limit ? rule : tight))
   const source = allowed ? 'open' : 'closed'
   const wait = allowed ? 0 : retryAfterSeconds
   return { allowed, limit, remaining, resetAt, retryAfterSeconds: wait, now, policy, source, rules }
@@ -104,7 +109,8 @@ export function joinDecisions(
       if (rule !== undefined) rules[place] = { ...rule, name: ruleAt(policy, place).name }
     })
   })
-  const [first, ...others] = decisions
+  const enforced = decisions.filter((decision) => hasEnforcedRule(decision.policy))
+  const [first, ...others] = enforced.length > 0 ? enforced : decisions
   if (first === undefined) throw new RangeError(`policy "${policy.name}" has no shares`)
   const tightest = others.reduce((tight, one) => (isTighter(one, tight) ? one : tight), first)
   const { limit, remaining, resetAt, retryAfterSeconds, source, now } = tightest

@@ -141,6 +141,9 @@ function findContradiction({ advisory, quota, shards }: Omit<Policy, 'parts'>): 
   return undefined
 }
 
+/** Whether a policy can reject: not all its rules are in shadow. */
+export const hasEnforcedRule = ({ rules }: Policy): boolean => rules.some(({ shadow }) => !shadow)
+
 /** Lifetime of a policy's longest counter, in milliseconds. */
 export function retentionMs({ rules }: Policy): number {
   return Math.max(...rules.map(({ expiryMs }) => expiryMs))

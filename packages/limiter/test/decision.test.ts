@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type CounterStore,
   createLimiter,
   type Decision,
   decisionHeaders,
   definePolicy,
+  memoryStore,
   type Policy,
   quotaExceededProblem,
   tierPolicy,
@@ -12,6 +14,9 @@ import {
 
 const start = Date.UTC(2026, 0, 1)
 const user = { kind: 'user', id: 'alice' }
+
+const fail = () => Promise.reject(new Error('connection refused'))
+const failingStore: CounterStore = { acquire: fail, peek: fail, add: fail, grant: fail, raise: fail, reset: fail }
 
 function setup() {
   let now = start
@@ -184,4 +189,40 @@ test('observers receive every decision with route template and tier', () => {
     [true, '/v1/notify', 'gold'],
     [false, '/v1/notify', 'gold'],
   ])
+})
+
+test('headers of a decision without a store do not show a shadow rule', async () => {
+  const [real, shadow] = [
+    { name: 'real', limit: 10, windowMs: 60_000 },
+    { name: 'strict', limit: 1, windowMs: 1_000, shadow: true },
+  ]
+  for (const failureMode of ['open', 'closed'] as const) {
+    const limiter = createLimiter({ store: failingStore, clock: { now: () => start + 12_500 } })
+    const headers = decisionHeaders(await limiter.check(definePolicy('p', [shadow, real], { failureMode }), user))
+    assert.deepEqual(
+      [headers['X-RateLimit-Limit'], headers['X-RateLimit-Remaining'], headers['X-RateLimit-Reset']],
+      ['10', failureMode === 'open' ? '10' : '0', String(start / 1000 + 60)],
+    )
+  }
+})
+
+test('headers of policies in several stores do not show one that is all in shadow', async () => {
+  const limiter = createLimiter({ closedStore: memoryStore() })
+  const shadow = definePolicy('s', [{ name: 's', limit: 1, windowMs: 60_000, shadow: true }])
+  const login = definePolicy('login', [{ name: 'login', limit: 9, windowMs: 60_000 }], { failureMode: 'closed' })
+  const headers = decisionHeaders(await limiter.check([shadow, login], user))
+  assert.deepEqual([headers['X-RateLimit-Limit'], headers['X-RateLimit-Remaining']], ['9', '8'])
+})
+
+test('shadow rules reject nothing while the store is unavailable, whatever their failure mode', async () => {
+  const limiter = createLimiter({ store: failingStore })
+  const shadow = definePolicy('s', [{ name: 's', limit: 1, windowMs: 60_000, shadow: true }], { failureMode: 'closed' })
+  assert.equal((await limiter.check(shadow, user)).allowed, true)
+  for (const failureMode of ['local', 'open'] as const) {
+    const real = definePolicy('real', [{ name: 'real', limit: 10, windowMs: 60_000 }], { failureMode })
+    const decision = await limiter.check([real, shadow], user)
+    assert.deepEqual([decision.allowed, decision.source], [true, failureMode])
+  }
+  const closed = definePolicy('c', [{ name: 'c', limit: 10, windowMs: 60_000 }], { failureMode: 'closed' })
+  assert.equal((await limiter.check([closed, shadow], user)).allowed, false)
 })

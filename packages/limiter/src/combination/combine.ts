@@ -1,5 +1,5 @@
 import { everyone, type Identifier } from '../key.ts'
-import type { FailureMode, Policy } from '../policy.ts'
+import { type FailureMode, hasEnforcedRule, type Policy } from '../policy.ts'
 import type { CountedRule } from '../rule.ts'
 
 /** A result has that many bits for violated rules. */
@@ -10,8 +10,8 @@ const combinations = new WeakMap<Policy, WeakMap<Policy, Policy>>()
 /**
  * Combines policies into one, by all of which a request is counted, all or nothing: for example those of its tier, of its
  * route, and a global one. The same policies give the same combination. Where two of them have a rule on the same
- * counter, the stricter rule is kept. The combination fails closed when one of its policies does; the first policy names
- * the tier for metrics.
+ * counter, the stricter rule is kept. The combination fails closed when one of its policies does that is not all in shadow;
+ * the first policy names the tier for metrics.
  *
  * @throws RangeError for an empty list, or for more than 24 rules
  * @example
@@ -111,8 +111,11 @@ function nameRules(rules: readonly CountedRule[]): readonly CountedRule[] {
 
 const modesByStrictness: readonly FailureMode[] = ['closed', 'local', 'open']
 
+/** Of policies that can reject, where there are some. */
 function strictestMode(parts: readonly Policy[]): FailureMode {
-  return modesByStrictness.find((mode) => parts.some(({ failureMode }) => failureMode === mode)) ?? 'local'
+  const enforced = parts.filter(hasEnforcedRule)
+  const deciding = enforced.length > 0 ? enforced : parts
+  return modesByStrictness.find((mode) => deciding.some(({ failureMode }) => failureMode === mode)) ?? 'local'
 }
 
 /** The identifier that a policy counts, which does not mix rules for all identifiers with others. */

@@ -40,4 +40,11 @@ export { type PolicyBook, policyBook } from './policy-book.ts'
 export { DeclarationError, type DeclarationPlace } from './policy-error.ts'
 export type { Algorithm, BucketRule, CountedRule, Rule, WindowRule } from './rule.ts'
 export { shardedStore } from './sharding/store.ts'
-export type { AcquireRequest, AddRequest, Completion, CounterResult, CounterStore } from './store.ts'
+export {
+  type AcquireRequest,
+  type AddRequest,
+  type Completion,
+  type CounterResult,
+  type CounterStore,
+  NotCountedError,
+} from './store.ts'

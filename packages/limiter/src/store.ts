@@ -45,6 +45,11 @@ export interface AddRequest {
   readonly shards?: Shards | undefined
 }
 
+/** The error of a call that is known to have counted nothing, so that its units may be sent again. */
+export class NotCountedError extends Error {
+  override readonly name = 'NotCountedError'
+}
+
 /** Receives the result of a call, exactly once. */
 export interface Completion {
   /** Called with the result of the request. */
@@ -74,7 +79,7 @@ export interface CounterStore {
    * request of `cost` (default 1).
    */
   peek(policy: Policy, identifier: Identifier, now: number, cost?: number): CounterResult | Promise<CounterResult>
-  /** Adds to counters whatever the limits. */
+  /** Adds to counters whatever the limits. Fails with a {@link NotCountedError} where it is sure that nothing was added. */
   add(request: AddRequest): CounterResult | Promise<CounterResult>
   /** As `add`, without a promise. Reports to `completion` unless it throws. */
   startAdd?(request: AddRequest, completion: Completion): void

@@ -166,6 +166,15 @@ export class Ledger {
     this.#quietCount++
   }
 
+  /** Records that counts of a slot came back from a store that refused them: they wait as those of a quiet slot do. */
+  markReturned(slot: number): void {
+    const at = this.tail(slot) + tail.flags
+    const flags = this.cells[at] ?? 0
+    if ((flags & dirtyFlag) !== 0) return
+    this.cells[at] = flags | dirtyFlag
+    this.postpone(slot)
+  }
+
   /** Removes and returns the slots to visit in a round, of the quiet ones those whose turn it is, or all. */
   collectDirty(round: number, withAllQuiet: boolean): number[] {
     const slots = this.dirty

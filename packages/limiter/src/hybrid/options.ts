@@ -12,9 +12,9 @@ export interface HybridOptions {
   /** Maximum number of identifiers of one kind counted here; others are counted exactly. Default 500,000. */
   readonly maxKeys?: number
   /**
-   * Called when a call that sent counts has failed, with the number of its units. Whether the store has counted them is not
-   * known: counts of a current window are raised once the store responds and reports less, those of one that has ended are
-   * not.
+   * Called when a call that sent counts has failed, with the number of its units, where it is not known whether the store
+   * has counted them: counts of a current window are raised once the store responds and reports less, those of one that has
+   * ended are not. Units that are known not to be counted are sent again.
    */
   readonly onUnconfirmed?: (units: number) => void
 }

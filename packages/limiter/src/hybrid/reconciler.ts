@@ -1,8 +1,16 @@
 import { elapsedMs, windowIndex } from '../algorithms/window.ts'
-import { type AddRequest, type Completion, type CounterResult, type CounterStore, startAdd } from '../store.ts'
-import { cell, type Ledger } from './ledger.ts'
+import {
+  type AddRequest,
+  type Completion,
+  type CounterResult,
+  type CounterStore,
+  NotCountedError,
+  startAdd,
+} from '../store.ts'
+import { cell } from './ledger.ts'
 import { advance, allowance, blockMs, type LedgerEntry, type LocalPlan } from './plan.ts'
 import type { SendOptions } from './round.ts'
+import { collectEnded, collectPending, putBack, type SpentUnits } from './units.ts'
 
 /** Calls of all rounds that may be unanswered. A store that keeps up never has as many; further counts wait here. */
 const maxUnanswered = 8_192
@@ -13,18 +21,25 @@ export interface CalledEntry extends LedgerEntry {
   readonly since: number
 }
 
+/** What a {@link Reconciler} reports. */
+interface Listeners {
+  /** Called with the units of a call that failed. */
+  readonly onUnconfirmed: (units: number) => void
+  /** Called when units of a call are to be sent again. */
+  readonly onReturned: () => void
+}
+
 /** Sends local counts to the shared store, and applies the results. */
 export class Reconciler {
   readonly #shared: CounterStore
   readonly #instances: () => number
-  readonly #onUnconfirmed: (units: number) => void
+  readonly #listeners: Listeners
   #unanswered = 0
 
-  /** @param onUnconfirmed called with the units of a call that failed */
-  constructor(shared: CounterStore, instances: () => number, onUnconfirmed: (units: number) => void) {
+  constructor(shared: CounterStore, instances: () => number, listeners: Listeners) {
     this.#shared = shared
     this.#instances = instances
-    this.#onUnconfirmed = onUnconfirmed
+    this.#listeners = listeners
   }
 
   /** Whether so many calls are unanswered that rounds send nothing. */
@@ -39,8 +54,8 @@ export class Reconciler {
 
   /**
    * Sends what a slot has spent, of its short windows alone where `isBrief` allows it. What gets no response is not sent
-   * again: the store may have counted it. It sends while `isFull`, too: units before which the store acquired others of
-   * the same key would seem to be lost.
+   * again: the store may have counted it. What the store is known not to have counted is. It sends while `isFull`, too:
+   * units before which the store acquired others of the same key would seem to be lost.
    */
   send(plan: LocalPlan, slot: number, now: number, { isBrief, onComplete }: SendOptions): void {
     const { ledger } = plan
@@ -62,13 +77,13 @@ export class Reconciler {
     const onAnswer = (unconfirmed: number): void => {
       this.#unanswered--
       unanswered--
-      if (unconfirmed > 0) this.#onUnconfirmed(unconfirmed)
+      if (unconfirmed > 0) this.#listeners.onUnconfirmed(unconfirmed)
       if (unanswered === 0) onComplete()
     }
     // First, since the counts that follow may read them.
-    for (const request of ended) {
-      const reject = (): void => onAnswer(Math.max(...request.amounts))
-      startAdd(this.#shared, request, { resolve: () => onAnswer(0), reject })
+    for (const spent of ended) {
+      const reject = (error: unknown): void => onAnswer(this.takeBack(spent, error))
+      startAdd(this.#shared, spent, { resolve: () => onAnswer(0), reject })
     }
     if (amounts === undefined) return
     const [since, indexes] = [ledger.resultsOf(slot), ledger.indexesOf(slot)]
@@ -94,6 +109,18 @@ export class Reconciler {
     if (isLower) void this.#restoreCounts(entry, amounts, result.now)
     else this.#applyCounts(entry, result, withPrevious)
     ledger.markSynced(slot, result.now, result.allowed ? result.now : result.now + blockMs(policy, result))
+  }
+
+  /**
+   * Takes units back that a call which failed is known not to have counted. Returns how many are not confirmed: those of
+   * any other call, and those whose slot was freed for another id.
+   */
+  takeBack(spent: SpentUnits, error: unknown): number {
+    const { plan, slot, identifier, amounts } = spent
+    if (!(error instanceof NotCountedError) || plan.ledger.idOf(slot) !== identifier.id) return Math.max(...amounts)
+    putBack(spent)
+    this.#listeners.onReturned()
+    return 0
   }
 
   #applyCounts({ plan, slot }: LedgerEntry, { counters, now }: CounterResult, withPrevious: boolean): void {
@@ -143,38 +170,6 @@ export class Reconciler {
   }
 }
 
-/** Collects the units that windows which have ended had not sent: one request for each of those windows. */
-function collectEnded({ plan, slot, identifier }: LedgerEntry, now: number): AddRequest[] {
-  const { policy, ledger } = plan
-  const { cells } = ledger
-  const requests: AddRequest[] = []
-  for (let i = 0; i < policy.rules.length; i++) {
-    const at = ledger.at(slot, i)
-    const ended = cells[at + cell.ended] ?? 0
-    if (ended === 0) continue
-    cells[at + cell.ended] = 0
-    const amounts = policy.rules.map((_, j) => (j === i ? ended : 0))
-    const countedAt = ((cells[at + cell.index] ?? 0) - 1) * (policy.rules[i]?.windowMs ?? 1)
-    requests.push({ policy, identifier, amounts, now, countedAt })
-  }
-  return requests
-}
-
-/** Collects the pending units of the first windows of a slot as sent; undefined when there are none. */
-function collectPending(ledger: Ledger, slot: number, windows: number): number[] | undefined {
-  const amounts = new Array<number>(windows)
-  let max = 0
-  for (let i = 0; i < windows; i++) {
-    const at = ledger.at(slot, i) + cell.pending
-    const amount = ledger.cells[at] ?? 0
-    ledger.cells[at] = 0
-    ledger.cells[at - cell.pending + cell.sent] = (ledger.cells[at - cell.pending + cell.sent] ?? 0) + amount
-    amounts[i] = amount
-    if (amount > max) max = amount
-  }
-  return max === 0 ? undefined : amounts
-}
-
 /** So long after their turn all processes have sent what they spent in a window that has ended. */
 const marginMs = 3_000
 
@@ -211,10 +206,9 @@ function isBelowConfirmed(
 }
 
 /** Counts of a slot on their way to the store. */
-interface Sent extends CalledEntry, AddRequest {
+interface Sent extends CalledEntry, AddRequest, SpentUnits {
   readonly identifier: LedgerEntry['identifier']
-  /** {@link Ledger.indexesOf} the slot when they were sent. */
-  readonly indexes: readonly number[]
+  readonly amounts: readonly number[]
   readonly withPrevious: boolean
   /** Called with the number of units that are not confirmed, since the call has failed. */
   readonly onAnswer: (unconfirmed: number) => void
@@ -237,12 +231,14 @@ class SentCounts implements Completion {
   }
 
   /**
-   * The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. The store is
-   * expected to have counted what was sent: when it next responds and reports less, its counts are raised.
+   * The remaining allowance is spent; the next check that calls the store finds out that it is unavailable. Unless it is
+   * known not to have counted what was sent, it is expected to have: when it next responds and reports less, its counts
+   * are raised.
    */
-  reject(): void {
-    this.#settle(true)
-    this.#sent.onAnswer(Math.max(...this.#sent.amounts))
+  reject(error: unknown): void {
+    const unconfirmed = this.#reconciler.takeBack(this.#sent, error)
+    this.#settle(unconfirmed > 0)
+    this.#sent.onAnswer(unconfirmed)
   }
 
   #settle(hasFailed: boolean): void {

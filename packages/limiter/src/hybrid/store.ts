@@ -53,7 +53,7 @@ class LedgerStore implements HybridStore {
     const { instances, intervalMs = defaultIntervalMs, maxKeys = 500_000, onUnconfirmed = () => {} } = options
     this.#shared = shared
     this.#instances = typeof instances === 'number' ? () => instances : instances
-    this.#reconciler = new Reconciler(shared, this.#instances, onUnconfirmed)
+    this.#reconciler = new Reconciler(shared, this.#instances, { onUnconfirmed, onReturned: () => this.#schedule() })
     this.#intervalMs = intervalMs
     this.#plans = new PlanBook(this.#instances, maxKeys, intervalMs === 0 ? defaultIntervalMs : intervalMs)
     this.#combination = new Combination(shared, {

@@ -1,4 +1,5 @@
 import { isAllowed } from '../algorithms/counters.ts'
+import { NotCountedError } from '../store.ts'
 import { type Call, WaitingCalls } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { ScriptRequest } from './request.ts'
@@ -45,7 +46,7 @@ export class Batch {
   /** Adds a call. It fails at once when too many calls are unanswered already. */
   call(call: Call): void {
     if (this.#unanswered >= maxUnansweredCalls) {
-      call.completion.reject(new Error(`${maxUnansweredCalls} calls of the counter store are unanswered`))
+      call.completion.reject(new NotCountedError(`${maxUnansweredCalls} calls of the counter store are unanswered`))
       return
     }
     this.#unanswered++
@@ -75,7 +76,8 @@ export class Batch {
       if (returnsText) completeAdded(waiting.calls, String(reply[2]).split(' '))
       else completeCalls(waiting.calls, reply)
     } catch (error) {
-      for (const { completion } of waiting.calls) completion.reject(error)
+      const failure = toFailure(error)
+      for (const { completion } of waiting.calls) completion.reject(failure)
     } finally {
       this.#unanswered -= calls.length
     }
@@ -115,6 +117,19 @@ export class Batch {
     if (stepMs > reportedStepMs) onClockStep(stepMs)
     return reply
   }
+}
+
+/**
+ * What a server refuses before a script has changed anything, and what a client without a connection does not send.
+ * `Connection is closed` is not among them: ioredis says so of what it has sent, too.
+ */
+const refusal =
+  /^(?:(?:OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|NOAUTH|NOPERM) |Stream isn't writeable|The client is offline)/
+
+function toFailure(error: unknown): unknown {
+  return error instanceof Error && refusal.test(error.message)
+    ? new NotCountedError(error.message, { cause: error })
+    : error
 }
 
 /**

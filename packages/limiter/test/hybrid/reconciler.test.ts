@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type CounterStore, definePolicy, hybridStore, memoryStore, type Policy, tierPolicy } from '@gatehouse/limiter'
+import {
+  type CounterStore,
+  definePolicy,
+  hybridStore,
+  memoryStore,
+  NotCountedError,
+  type Policy,
+  tierPolicy,
+} from '@gatehouse/limiter'
 import { redisStore } from '@gatehouse/limiter/redis'
 import { startRedis, testWith } from '@gatehouse/testing'
 import { Redis } from 'ioredis'
@@ -112,7 +120,7 @@ function setup() {
   const lose = (): void => {
     memory = memoryStore()
   }
-  const state: { isBroken: false | 'before' | 'after'; stepMs: number; lose(): void } = {
+  const state: { isBroken: false | 'before' | 'after' | 'refusing'; stepMs: number; lose(): void } = {
     isBroken: false,
     stepMs: 0,
     lose,
@@ -120,6 +128,7 @@ function setup() {
   const counted = (policy: Policy, now: number) => memory.peek(policy, who, now).counters
   const call = async <T>(act: () => T): Promise<T> => {
     if (state.isBroken === 'before') throw new Error('the store is unavailable')
+    if (state.isBroken === 'refusing') throw new NotCountedError('READONLY')
     const result = act()
     if (state.isBroken === 'after') throw new Error('no response')
     return result
@@ -151,6 +160,32 @@ for (const [what, isBroken, between] of [
     await store.reconcile()
     await store.reconcile()
     assert.deepEqual(counted(busy, start), [0, 12 + between])
+  })
+
+for (const [when, laterMs, expected] of [
+  ['in the same minute', 0, [0, 22]],
+  ['when their minute has ended', 1, [22, 0]],
+] as const)
+  test(`units that the store has refused are sent again by every process, ${when}`, async () => {
+    const { shared, counted, state, store } = setup()
+    const stores = [
+      store,
+      hybridStore(shared, { instances: 2, intervalMs: 0, onUnconfirmed: (units) => assert.fail(`${units} units`) }),
+    ]
+    const now = start + minuteMs - 1
+    for (const one of stores) {
+      await one.acquire({ policy: busy, identifier: who, cost: 1, now })
+      for (let i = 0; i < 10; i++) one.acquire({ policy: busy, identifier: who, cost: 1, now })
+    }
+    state.isBroken = 'refusing'
+    for (const one of [...stores, ...stores]) await one.reconcile()
+    for (const one of stores)
+      await assert.rejects(async () => one.acquire({ policy: busy, identifier: who, cost: 900, now: now + laterMs }))
+    for (const one of stores) await one.reconcile()
+    assert.deepEqual(counted(busy, now), [0, 2])
+    state.isBroken = false
+    for (const one of stores) await one.reconcile()
+    assert.deepEqual(counted(busy, now + laterMs), expected)
   })
 
 test('an operator who resets a key after a call failed is not overruled', async () => {

@@ -34,7 +34,8 @@ export function resultOfResponse(response: HttpResponse, address: string, now: n
   const body = parseJsonObject(response)
   if (status === 200) {
     const id = body?.MessageId
-    return { kind: 'accepted', ...(typeof id === 'string' ? { providerMessageId: id } : {}) }
+    if (typeof id === 'string') return { kind: 'accepted', providerMessageId: id }
+    return { kind: 'ambiguous', reason: `${describeResponse(response)}, which is not SES's` }
   }
   const reason = describeResponse(response)
   const error = findError(response, body)

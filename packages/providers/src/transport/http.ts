@@ -2,7 +2,7 @@ import { type Dispatcher, Pool } from 'undici'
 import type { SendResult } from '../model/send-result.ts'
 import { createDeadlines, type Deadline, hasEnded } from './deadlines.ts'
 
-/** The response of a provider. A body longer than 64 KiB is truncated. */
+/** The response of a provider. A body longer than 64 KiB is truncated, and one that broke off may be too. */
 export interface HttpResponse {
   readonly status: number
   /** By name in lower case. */
@@ -21,7 +21,10 @@ export interface HttpRequest {
 
 /** Calls one provider over connections that stay open. Redirects are not followed. */
 export interface HttpClient {
-  /** Rejects if no response arrives in time; {@link resultOfError} turns the error into a result. */
+  /**
+   * Rejects if no response arrives in time; {@link resultOfError} turns the error into a result. Of a POST the status
+   * is enough where it alone says what became of the request, whatever becomes of the body (RFC 9112 §8).
+   */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   close(): Promise<void>
 }
@@ -69,7 +72,7 @@ export function sendRequest(
   { timeoutMs, signal }: RequestLimits,
 ): Promise<HttpResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
-  const exchange = new Exchange(resolve, reject, signal)
+  const exchange = new Exchange({ resolve, reject, signal, needsBody: method === 'GET' })
   exchange.start(deadlineAfter(timeoutMs))
   const options = { origin, method, path, headers: { ...defaultHeaders, ...headers }, body: body ?? null }
   dispatcher.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, exchange)
@@ -85,6 +88,19 @@ function deadlineAfter(timeoutMs: number): Deadline {
   return known()
 }
 
+interface ExchangeOptions {
+  readonly resolve: (response: HttpResponse) => void
+  readonly reject: (error: Error) => void
+  readonly signal: AbortSignal
+  /** Whether the response is of no use without its whole body. */
+  readonly needsBody: boolean
+}
+
+/** Whether a status alone says what became of a request. Of other rejections the body says the reason. */
+function isConclusive(status: number): boolean {
+  return (status >= 200 && status < 300) || status === 429 || status >= 500
+}
+
 /** The request failed before its first byte was sent. */
 export class NeverSentError extends Error {}
 
@@ -93,6 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (response: HttpResponse) => void
   readonly #reject: (error: Error) => void
   readonly #signal: AbortSignal
+  readonly #needsBody: boolean
   #stopWatching: (() => void) | undefined
   #deadline: Deadline | undefined
   #controller: Dispatcher.DispatchController | undefined
@@ -101,10 +118,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = []
   #bytes = 0
 
-  constructor(resolve: (response: HttpResponse) => void, reject: (error: Error) => void, signal: AbortSignal) {
+  constructor({ resolve, reject, signal, needsBody }: ExchangeOptions) {
     this.#resolve = resolve
     this.#reject = reject
     this.#signal = signal
+    this.#needsBody = needsBody
   }
 
   start(deadline: Deadline): void {
@@ -151,6 +169,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #fail = (error: Error): void => {
+    if (!this.#needsBody && this.#head && isConclusive(this.#head.status)) this.onResponseEnd()
     this.#end()
     this.#reject(this.#controller ? error : new NeverSentError(describeError(error)))
     this.#failure = error

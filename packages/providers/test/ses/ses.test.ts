@@ -107,6 +107,8 @@ test('every response of SES has its result', async (t) => {
     [{ status: 404, ...error('NotFoundException') }, 'misconfigured'],
     [{ status: 403, ...error('AccessDeniedException') }, 'misconfigured'],
     [{ status: 400, ...error('ExpiredTokenException') }, 'misconfigured'],
+    [{ status: 200, body: { message: 'Service Unavailable' } }, 'ambiguous'],
+    [{ status: 200 }, 'ambiguous'],
     ['gone', 'permanent'],
     ['drop', 'ambiguous'],
     ['hang', 'ambiguous'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { Pool } from 'undici'
 import { createDeadlines } from '../../src/transport/deadlines.ts'
 import { createHttpClient, resultOfError, sendRequest } from '../../src/transport/http.ts'
@@ -138,3 +138,41 @@ test('a request whose time had passed before it was sent is transient', async (t
   const result = await client.request({ method: 'POST', path: '/', body: '{}' }, deadline.signal).catch(resultOfError)
   assert.equal('kind' in result && result.kind, 'transient')
 })
+
+/** A server that sends the beginning of a response, of which more is to come, and then does what `then` says. */
+async function startBroken(t: TestContext, then: (socket: Socket) => void) {
+  const sockets: Socket[] = []
+  const server = createServer((request, response) => {
+    const { socket } = request
+    sockets.push(socket)
+    response.writeHead(Number(request.url?.slice(1)), { 'content-length': '100', 'retry-after': '7' })
+    response.write('{"id"', () => then(socket))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const client = createHttpClient(new URL(`http://127.0.0.1:${port}`), { timeoutMs: 200 })
+  t.after(async () => {
+    await client.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (method: 'GET' | 'POST', status: number) => client.request({ method, path: `/${status}` }, never)
+}
+
+const endings: Readonly<Record<string, (socket: Socket) => void>> = {
+  'is reset': (socket) => socket.resetAndDestroy(),
+  ends: (socket) => socket.destroy(),
+  'says nothing more': () => {},
+}
+
+for (const [name, then] of Object.entries(endings))
+  test(`a request that was accepted or not by its status stays so if the connection ${name}`, async (t) => {
+    const call = await startBroken(t, then)
+    for (const status of [200, 202, 429, 503]) {
+      const { headers, body, ...response } = await call('POST', status)
+      assert.deepEqual([response.status, headers['retry-after'], body], [status, '7', '{"id"'])
+    }
+    for (const status of [302, 400, 404])
+      assert.equal(resultOfError(await call('POST', status).catch((error) => error)).kind, 'ambiguous', `${status}`)
+    await assert.rejects(call('GET', 200), 'what is read is the body')
+  })

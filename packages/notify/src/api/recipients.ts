@@ -63,16 +63,20 @@ export function updateRecipient(context: RecipientContext) {
 
 /** An edit of the management, which takes nobody else's back where it names what it read. */
 async function putEdited(context: RecipientContext, request: RecipientRequest, after: Recipient): Promise<void> {
-  const { store, clock } = context
+  const { access, store, clock } = context
   const ifMatch = request.headers['if-match']
   const before = await store.find(after.userId)
-  requireMatch(ifMatch, before && tagOf(before))
+  const masked = access.masks(request, after.userId)
+  if (!masked) requireMatch(ifMatch, before && tagOf(before))
+  else if (ifMatch !== undefined && !(before && ifMatch.trim() === '*')) throw refusalOf(before, masked)
   await auditRecipient(context, request, 'recipients.update', { before, after })
   if (ifMatch === undefined || before === undefined) await store.put([after], clock.now())
-  else if (!(await store.replace(after, before, clock.now()))) {
-    const current = await store.find(after.userId)
-    throw preconditionFailed(current && tagOf(current))
-  }
+  else if (!(await store.replace(after, before, clock.now()))) throw refusalOf(await store.find(after.userId), masked)
+}
+
+/** The problem of an edit that did not find what it names; for who sees the recipient masked without its tag. */
+function refusalOf(current: Recipient | undefined, masked: boolean): Problem {
+  return preconditionFailed(masked ? undefined : current && tagOf(current))
 }
 
 const tagOf = (recipient: Recipient) => entityTagOf(recipientRecord(recipient))

@@ -65,12 +65,13 @@ export function addSuppression({ access, audit, store, clock }: SuppressionConte
   }
 }
 
-/** DELETE /v1/suppressions: lifts those that the filter matches. */
+/** DELETE /v1/suppressions: lifts those that the filter matches; by an address for who may read personal data. */
 export function liftSuppressions({ access, audit, store, slots }: SuppressionContext) {
   return async (request: FastifyRequest<{ Querystring: Static<typeof schemas.LiftFilter> }>) => {
     const { dry_run: isDryRun = false, lift_reason: reason, ...query } = request.query
     if (!isDryRun) access.refuseOldSignIn(request)
     const filter = parseFilter(query)
+    refuseGuesses(access, request, filter)
     if (Object.keys(filter).length === 0)
       throw new Problem(400, `Say which: at least one of user_id, ${filterNames.join(', ')} is needed.`)
     const found = await slots.run(() => store.count(filter))
@@ -134,12 +135,16 @@ async function readPage(
   filter: SuppressionFilter,
   page: PageRequest,
 ) {
-  const { address, userId } = filter
-  if (address !== undefined && address !== all) access.refuseGuesses(request, userId)
+  refuseGuesses(access, request, filter)
   const limit = page.limit ?? defaultPageSize
   const found = await slots.run(() => store.list(filter, limit, page.cursor, clock.now()))
   const visible = found.map((each) => formatForCaller(access, request, each))
   return createPage(visible, page, ({ id }) => id)
+}
+
+/** Whoever sees addresses masked names none: which suppressions there are would confirm it. @throws Problem 403 */
+function refuseGuesses(access: AccessControl, request: FastifyRequest, { address, userId }: SuppressionFilter): void {
+  if (address !== undefined && address !== all) access.refuseGuesses(request, userId)
 }
 
 function parseFilter({ user_id: userId, channel, address, scope, reason }: Static<typeof Filter>): SuppressionFilter {

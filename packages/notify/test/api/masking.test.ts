@@ -14,6 +14,7 @@ const blind = [
   'read:events',
   'admin:notifications',
 ]
+const needsPersonalData = 'Bearer error="insufficient_scope", scope="read:personal-data"'
 const masked = Object.entries(cases).filter(([, { unmasked }]) => unmasked === undefined)
 
 const letters = (min: number, max: number) =>
@@ -115,7 +116,7 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
   const responses = [...guess(phone, 'read:settings'), ofUser(phone, 'read:delivery')]
   for (const { status, headers } of await Promise.all(responses)) {
     assert.equal(status, 403)
-    assert.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope", scope="read:personal-data"')
+    assert.equal(headers['www-authenticate'], needsPersonalData)
   }
   const sees = [
     ...guess(phone, 'read:settings read:personal-data'),
@@ -124,6 +125,47 @@ test('callers who see masked addresses cannot find their owner by guessing', asy
   ]
   for (const { body } of await Promise.all(sees)) assert.equal(body.items.length, 1)
   assert.equal((await ofUser('*', 'read:delivery')).status, 200, 'any address is nobody’s')
+})
+
+test('suppressions are lifted by an address, and counted, by callers alone who see it', async (t) => {
+  const s = await setupManagement()
+  t.after(s.close)
+  const address = 'zelda@example.com'
+  await s.call('POST', '/v1/suppressions', { user_id: 'zelda', channel: 'email', address })
+  const lift = (query: string, token: string) => s.call('DELETE', `/v1/suppressions?${query}`, undefined, token)
+  for (const query of [`address=${address}&dry_run=true`, `address=${address}`, `user_id=zelda&address=${address}`]) {
+    const { status, headers } = await lift(query, 'admin:notifications')
+    assert.deepEqual([status, headers['www-authenticate']], [403, needsPersonalData], query)
+  }
+  const byUser = await lift('user_id=zelda&address=*&dry_run=true', 'admin:notifications')
+  assert.deepEqual([byUser.status, byUser.body.matched], [200, 0])
+  const lifted = await lift(`address=${address}`, 'admin:notifications read:personal-data')
+  assert.deepEqual(lifted.body, { lifted: 1 })
+  const { target, after } = s.changes.findLast(({ action }) => action === 'suppressions.lift') ?? assert.fail()
+  assert.deepEqual([target.id, after], ['selection', { address: 'z•••@example.com' }])
+})
+
+test('who sees a recipient masked learns no entity tag from a change that is refused', async (t) => {
+  const s = await setupManagement({ work: false })
+  t.after(s.close)
+  const url = '/v1/recipients/zelda'
+  const seeing = 'admin:notifications read:personal-data'
+  const tag = String((await s.call('PUT', url, { email: 'zelda@example.com' }, seeing)).headers.etag)
+  const edit = (ifMatch: string, token: string) =>
+    s.http.inject({
+      method: 'PUT',
+      url,
+      headers: { authorization: `Bearer ${token}`, 'if-match': ifMatch },
+      payload: { email: 'z@example.com' },
+    })
+  assert.equal((await edit('"a guess"', seeing)).headers.etag, tag)
+  for (const guess of ['"a guess"', tag]) {
+    const refused = await edit(guess, 'admin:notifications')
+    assert.equal(refused.statusCode, 412)
+    assert.ok(!JSON.stringify([refused.headers, refused.json()]).includes(tag.slice(1, -1)), refused.body)
+  }
+  assert.equal((await s.call('GET', url, undefined, seeing)).body.email, 'zelda@example.com')
+  assert.equal((await edit('*', 'admin:notifications')).statusCode, 200, 'a recipient, whatever it is')
 })
 
 test('the entity tag of samples is no digest for callers who see them masked', async (t) => {

@@ -230,10 +230,7 @@ export const cases: Readonly<Record<string, Case>> = {
     () => '/v1/suppressions',
     ({ userId, person }) => ({ user_id: userId, channel: 'sms', address: person.phone }),
   ),
-  'DELETE /v1/suppressions': change(
-    'suppressions.lift',
-    ({ person }) => `/v1/suppressions?address=${encodeURIComponent(person.email)}`,
-  ),
+  'DELETE /v1/suppressions': change('suppressions.lift', ({ userId }) => `/v1/suppressions?user_id=${userId}`),
   'DELETE /v1/suppressions/:suppression_id': change(
     'suppressions.lift',
     ({ suppressionId }) => `/v1/suppressions/${suppressionId}`,

@@ -85,11 +85,7 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
   return {
     async exportUser(userId) {
       const values = valuesFor(userId, buckets)
-      const found: Record<string, unknown[]> = {}
-      for (const [table, where] of tables) {
-        const { rows } = await everywhere(database).query<object>(exportSql(table, where), values(table))
-        if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
-      }
+      const found = await everywhere(database).transaction((tx) => readAll(tx, values))
       const { rows } = await database.query<{ event: string }>(openEventsSql)
       return withoutSecrets(found, new Set(rows.map(({ event }) => event)))
     },
@@ -102,6 +98,17 @@ export function postgresPrivacy(database: Database, layout: Buckets, inboxes: No
     },
     purge: createPurge(database, layout, inboxes),
   }
+}
+
+/** All tables on one snapshot: what moves from one of them to another meanwhile is not missed in both. */
+async function readAll(tx: Transaction, values: ValuesOf): Promise<Record<string, unknown[]>> {
+  await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+  const found: Record<string, unknown[]> = {}
+  for (const [table, where] of tables) {
+    const { rows } = await tx.query<object>(exportSql(table, where), values(table))
+    if (rows.length > 0) found[table] = rows.map(({ bucket: _, ...row }: { bucket?: number }) => row)
+  }
+  return found
 }
 
 /** `$1` and `$2` of the statements about a table. The log of state changes is in no bucket, and has an index by slot. */

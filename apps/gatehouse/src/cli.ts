@@ -19,6 +19,10 @@ try {
       const { distributeTables } = await import('./compose/distribute.ts')
       return distributeTables(await readConfig(), log, buckets)
     },
+    async rotateLinks(compromised) {
+      const { rotateLinks } = await import('./compose/rotate-links.ts')
+      return rotateLinks(await readConfig(), compromised, { log, clock: systemClock })
+    },
     async reseal() {
       const { resealStored } = await import('./compose/identity/reseal.ts')
       return resealStored(await readConfig(), log, systemClock)

@@ -6,6 +6,7 @@ import type { ReservedDeclarations } from './catalog/reserved.ts'
 import type { NotifyOptions } from './config/options.ts'
 import type { Channel } from './model/channel.ts'
 import type { ProviderSource } from './model/delivery/provider-order.ts'
+import type { LinkSecrets } from './model/link-secrets.ts'
 import type { Topic } from './model/work/topic.ts'
 import type { Authenticate, WatchCredential } from './request/caller.ts'
 import type { NotifyScopes } from './request/scopes.ts'
@@ -40,8 +41,8 @@ export interface CreateNotifyOptions {
   readonly devLinks?: (locale: string) => readonly SiteLink[]
   /** Runs the workers in this process. Without them it reads no topic that is divided. Default true. */
   readonly work?: boolean
-  /** The key behind the signed links of mails and the tokens of receipts; without it messages carry none of them. */
-  readonly linkSecret?: Secret
+  /** What signs the links of mails and the tokens of receipts; without it messages carry none of them. */
+  readonly linkSecret?: Secret | LinkSecrets
   /** How the pages look that mails lead to. */
   readonly branding?: Partial<Branding>
   /** Where the world reaches us, without a slash at the end. Default `http://localhost`. */

@@ -16,6 +16,8 @@ export interface ManagementCommand extends Described {
 export interface Maintenance {
   /** Seals everything with the first encryption key, and reports. */
   reseal(): Promise<unknown>
+  /** Has the links of messages signed with a new secret, and reports. Compromised: no earlier one is valid any more. */
+  rotateLinks(compromised: boolean): Promise<unknown>
   /** Distributes the tables of users, moved into so many buckets where a number is given, and reports. */
   distribute(buckets: number | undefined): Promise<unknown>
 }

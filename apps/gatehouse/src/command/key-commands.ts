@@ -54,6 +54,12 @@ export const keyCommands: Commands = {
     summary: 'encrypt stored secrets with the first key of ENCRYPTION_KEY, and list the keys that may be removed',
     maintain: (maintenance) => maintenance.reseal(),
   },
+  'links rotate': {
+    usage: '[--compromised]',
+    summary:
+      'sign links of messages with a new secret within a minute; with --compromised at once, and end all sent before',
+    maintain: (maintenance, { options }) => maintenance.rotateLinks(options.compromised === true),
+  },
   'recipients resync': {
     usage: '',
     summary: 'send every user to the notification service again',

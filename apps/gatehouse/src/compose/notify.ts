@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { checkSealed, type Database, type Http, type Secret } from '@gatehouse/kit'
+import { checkSealed, type Database, type Http, type Secret, startWorker } from '@gatehouse/kit'
 import {
   createNotify,
   type Notify,
@@ -10,7 +10,13 @@ import {
   type Topic,
   type WatchCredential,
 } from '@gatehouse/notify'
-import { linkSecret, migrateNotify, notifySealed, postgresNotifyStore } from '@gatehouse/notify/postgres'
+import {
+  migrateNotify,
+  notifySealed,
+  openLinkSecrets,
+  postgresNotifyStore,
+  type StoredLinkSecrets,
+} from '@gatehouse/notify/postgres'
 import { trustOf } from '../config/config.ts'
 import { restrictDevPages } from '../dev-pages/access.ts'
 import type { DevSite } from '../dev-pages/site.ts'
@@ -72,7 +78,7 @@ export async function composeNotify(
     devMailbox: mailbox,
     devLinks: site.links,
     publicUrl: settings.baseUrl,
-    ...(await linkSecretOf(parts, database)),
+    ...(await openSecrets(parts, database)),
     branding: branding(parts.config),
     ...(topic ? { topic } : {}),
     clock: parts.clock,
@@ -106,15 +112,30 @@ async function openTopic(url: Secret, { log, config }: Parts): Promise<Topic> {
   return natsTopic({ url: url.reveal(), log, ...topicStreams(config.file.notify, natsReplicas) })
 }
 
-/** Processes on one database make and read each other's links; their secret is kept there, sealed. */
-async function linkSecretOf(
-  { config: { settings }, log }: Parts,
+/** From one look at the secrets of links to the next, in milliseconds. */
+const secretsEveryMs = 2_000
+
+/**
+ * Processes on one database make and read each other's links; their secrets are kept there, sealed. On PostgreSQL they may
+ * be replaced meanwhile, by the command line.
+ */
+async function openSecrets(
+  { config: { settings }, clock, log, resources }: Parts,
   database: Database,
-): Promise<{ linkSecret?: Secret }> {
+): Promise<{ linkSecret?: StoredLinkSecrets }> {
   if (settings.encryptionKey || !settings.databaseUrl) {
     const ring = encryptionKey(settings)
     await checkSealed(database, notifySealed, ring)
-    return { linkSecret: await linkSecret(database, ring) }
+    const linkSecret = await openLinkSecrets(database, ring, clock)
+    if (database.engine === 'postgres') {
+      const pass = async () => {
+        await linkSecret.refresh()
+        return false
+      }
+      const worker = startWorker({ name: 'link secrets', log, pass, idleMs: secretsEveryMs, keepsAlive: false })
+      resources.push(() => worker.stop())
+    }
+    return { linkSecret }
   }
   log.warn(
     'ENCRYPTION_KEY is not set: messages carry no links to unsubscribe, to choose what one gets, or to be tracked, and no tokens of receipts',

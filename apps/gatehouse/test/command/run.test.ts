@@ -37,6 +37,7 @@ async function gatehouse(...typed: string[]) {
     await runCommand(typed, async () => ({ management, close: async () => {} }), {
       distribute: () => assert.fail('nothing is distributed here'),
       reseal: () => assert.fail('nothing is resealed here'),
+      rotateLinks: () => assert.fail('no links are replaced here'),
     })
   } finally {
     console.log = log

@@ -11,7 +11,7 @@ async function typeWithoutDatabase(...typed: string[]): Promise<string> {
   console.log = (line: string) => printed.push(line)
   const unopened = () => assert.fail('nothing was to be opened')
   try {
-    await runCommand(typed, unopened, { distribute: unopened, reseal: unopened })
+    await runCommand(typed, unopened, { distribute: unopened, reseal: unopened, rotateLinks: unopened })
   } finally {
     console.log = log
   }

@@ -1,5 +1,7 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { constantTimeEqual, type Secret } from '@gatehouse/kit'
+import { type LinkSecrets, linkSecretsOf } from '../model/link-secrets.ts'
+import { createKeyDerivation } from './derived-keys.ts'
 
 /** What links are for; each purpose has a key of its own, so that none stands in for another. */
 export type LinkPurpose = 'open' | 'click' | 'preferences' | 'unsubscribe'
@@ -8,10 +10,10 @@ export type LinkPurpose = 'open' | 'click' | 'preferences' | 'unsubscribe'
 export interface LinksOptions {
   /** Where the world reaches us, without a slash at the end. */
   readonly baseUrl: string
-  readonly secret: Secret
+  readonly secret: Secret | LinkSecrets
 }
 
-/** Links that carry what they are about, signed. They hold for ever: mails are kept for years. */
+/** Links that carry what they are about, signed. They hold for as long as their secret: mails are kept for years. */
 export interface Links {
   readonly baseUrl: string
   /** The address of a link, or undefined where it would be too long. */
@@ -31,25 +33,23 @@ const version = 'v1'
 /** As long as the server reads of a path's part. */
 const maxTokenLength = 1_024
 
-/** Signs with HMAC-SHA-256 under keys derived from the secret. */
+/** Signs with HMAC-SHA-256 under keys derived from the secret of now; what another valid one signed holds too. */
 export function createLinks({ baseUrl, secret }: LinksOptions): Links {
-  const keys = new Map<LinkPurpose, Buffer>()
-  const mac = (purpose: LinkPurpose, text: string) => {
-    const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret.reveal(), 'gatehouse links', purpose, 32))
-    keys.set(purpose, key)
-    return createHmac('sha256', key).update(`${version}.${text}`).digest('base64url')
-  }
+  const secrets = linkSecretsOf(secret)
+  const keyOf = createKeyDerivation()
+  const mac = (by: Secret, purpose: LinkPurpose, text: string) =>
+    createHmac('sha256', keyOf(by, purpose)).update(`${version}.${text}`).digest('base64url')
   return {
     baseUrl,
     url(purpose, about) {
       const text = Buffer.from(JSON.stringify(about)).toString('base64url')
-      const token = `${version}.${text}.${mac(purpose, text)}`
+      const token = `${version}.${text}.${mac(secrets.signing(), purpose, text)}`
       return token.length > maxTokenLength ? undefined : `${baseUrl}${paths[purpose]}${token}`
     },
     read(purpose, token) {
       const [tokenVersion, text = '', signature = '', ...rest] = token.slice(0, maxTokenLength + 1).split('.')
       if (token.length > maxTokenLength || tokenVersion !== version || rest.length > 0) return undefined
-      if (!constantTimeEqual(signature, mac(purpose, text))) return undefined
+      if (!secrets.valid().some((each) => constantTimeEqual(signature, mac(each, purpose, text)))) return undefined
       return JSON.parse(Buffer.from(text, 'base64url').toString()) as string[]
     },
   }

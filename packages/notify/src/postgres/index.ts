@@ -46,7 +46,13 @@ export { notifyDeclared } from './catalog/declarations.ts'
 export { type DistributionReport, distributeNotify } from './distribution/distribute.ts'
 export { migrateNotify } from './distribution/migrate.ts'
 export { notifyTables } from './retention/retention.ts'
-export { linkSecret, notifySealed } from './retention/secrets.ts'
+export {
+  notifySealed,
+  openLinkSecrets,
+  type RotatedLinkSecret,
+  rotateLinkSecret,
+  type StoredLinkSecrets,
+} from './retention/secrets.ts'
 
 /** Options of {@link postgresNotifyStore}. */
 export interface PostgresNotifyOptions {

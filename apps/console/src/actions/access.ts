@@ -1,6 +1,6 @@
 import { accountable, dangerous, editors, everybody, read } from './action.ts'
 
-/** What is done with clients and keys. */
+/** What is done with clients, keys and the permissions of organizations. */
 export const access = {
   listClients: read('clients.list', everybody),
   readClient: read('clients.get', everybody),
@@ -14,5 +14,11 @@ export const access = {
   rotateApiKey: dangerous('apiKeys.rotate', editors, 'apiKeys.list'),
   revokeApiKey: dangerous('apiKeys.delete', editors, 'apiKeys.list'),
   listSigningKeys: read('signingKeys.list', accountable),
+  listTemplatePermissions: read('organizations.templatePermissions.list', everybody),
+  releaseTemplatePermission: dangerous(
+    'organizations.templatePermissions.release',
+    editors,
+    'organizations.templatePermissions.list',
+  ),
   rotateSigningKey: dangerous('signingKeys.rotate', editors, 'signingKeys.list'),
 }

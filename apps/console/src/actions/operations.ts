@@ -16,6 +16,7 @@ const services: Readonly<Record<string, OperationService>> = {
   drift: 'identity',
   limitOverrides: 'identity',
   limitSettings: 'identity',
+  organizations: 'identity',
   roles: 'identity',
   sessions: 'identity',
   setup: 'identity',

@@ -112,6 +112,15 @@ describe('signing in to the console', () => {
     assert.equal(rows.length, 0, 'the grant is revoked')
   })
 
+  test('a session whose tokens no key opens any more is signed out of, and its cookie is removed', async () => {
+    const { person } = await signedIn('sara')
+    await platform.database.query(`UPDATE console.session SET tokens_sealed = 'x' WHERE user_id = 'sara'`)
+    const answer = await person.api('/sign-out', { method: 'POST' })
+    assert.equal(answer.status, 200)
+    assert.equal(person.cookies.get('gatehouse-console'), undefined)
+    assert.equal(await sessions('sara'), 0)
+  })
+
   test('a session ends after thirty minutes without use, and after twelve hours with it', async () => {
     const { person } = await signedIn('olga')
     platform.clock.advance(29 * 60_000)

@@ -214,4 +214,40 @@ describe('the console when something goes wrong around it', () => {
     await button('Save draft').click()
     await tab.getByRole('dialog').getByText('Theirs').first().waitFor()
   })
+
+  testWith('chromium', 'a sign-out that does not get through is said', async () => {
+    await open('/providers', 'Providers')
+    await tab.route('**/console/api/sign-out', (route) => route.abort())
+    await button('Sign out').click()
+    await tab.getByText('The sign-out failed. The server of the console cannot be reached.').waitFor()
+    await heading('Providers')
+  })
+
+  testWith('chromium', 'a sign-out is one of every tab: they show nothing more, and sign nobody in', async () => {
+    await open('/new-client?kind=service', 'Register a client')
+    await tab.getByRole('textbox', { name: 'Name' }).fill('Typed before the sign-out')
+    const [typing, polling, own] = [tab, await context.newPage(), await context.newPage()]
+    const signIns: string[] = []
+    for (const page of [typing, polling])
+      page.on('request', (request) => {
+        if (/\/(login|authorize)\b/.test(request.url())) signIns.push(request.url())
+      })
+    await polling.goto(`${program.url}/console/providers`)
+    await polling.getByRole('heading', { level: 1, name: 'Providers', exact: true }).waitFor()
+    await own.goto(`${program.url}/console/users`)
+    await own.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await own.waitForURL('**/end_session**')
+    for (const page of [typing, polling]) {
+      await page.getByRole('heading', { level: 1, name: 'You are signed out' }).waitFor()
+      assert.equal(
+        await page.evaluate('Object.keys(sessionStorage).some((key) => key.startsWith("gatehouse-form"))'),
+        false,
+      )
+    }
+    assert.deepEqual(signIns, [])
+    assert.equal(
+      (await context.cookies()).some(({ name }) => name === 'gatehouse-console'),
+      false,
+    )
+  })
 })

@@ -141,12 +141,12 @@ describe('the actions of the console, by role, against the APIs', () => {
   }
 })
 
-/** Makes what the actions change: a user, a client and a key for each role. */
+/** Makes what the actions change: a user, a client, a key and a permission that no role has, for each role. */
 async function prepare(url: string): Promise<void> {
   const authorization = `Basic ${Buffer.from('setup:setup-secret-0123456789').toString('base64')}`
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
-    scope: 'admin:users admin:clients admin:api-keys',
+    scope: 'admin:users admin:clients admin:api-keys admin:organizations',
   })
   const answer = await fetch(`${url}/token`, { method: 'POST', body, headers: { authorization } })
   const { access_token: token } = (await answer.json()) as { access_token: string }
@@ -156,6 +156,12 @@ async function prepare(url: string): Promise<void> {
     const text = await made.text()
     assert.equal(made.status, 201, text)
     return JSON.parse(text) as { id: string }
+  }
+  const template = `${url}/admin/v1/organization-roles/former`
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  for (const permissions of [roles.map((role) => `orders:of-${role}`), []]) {
+    const put = await fetch(template, { method: 'PUT', headers, body: JSON.stringify({ permissions }) })
+    assert.equal(put.status, 204, await put.text())
   }
   // A reset of factors ends the keys of its user.
   await post('/admin/v1/users', { id: 'holder' })

@@ -28,6 +28,7 @@ export const screens = [
   ['/new-client?kind=web', 'Register a client'],
   ['/api-keys', 'API keys'],
   ['/signing-keys', 'Signing keys'],
+  ['/permissions', 'Permissions'],
   ['/limits/callers', 'Callers'],
   ['/limits/callers?tab=allowed', 'Callers'],
   ['/limits/callers?tab=totals', 'Callers'],

@@ -39,6 +39,13 @@ export function leaveForGood(): void {
   window.addEventListener('pageshow', () => (signingOut = false), { once: true })
 }
 
+/** Called before the browser leaves because another tab signed out: nothing asks whether it may, and nothing is kept. */
+export function leaveAtOnce(): void {
+  leaving = true
+  window.addEventListener('pageshow', () => (leaving = false), { once: true })
+  leaveForGood()
+}
+
 function tryToKeep(keep: () => void): void {
   try {
     keep()
@@ -47,7 +54,7 @@ function tryToKeep(keep: () => void): void {
   }
 }
 
-/** Whether the browser is leaving to sign in: then nothing asks whether it may. */
+/** Whether the browser is leaving to sign in, or since another tab signed out: then nothing asks whether it may. */
 export function isLeaving(): boolean {
   return leaving
 }

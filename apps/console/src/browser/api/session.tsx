@@ -6,6 +6,7 @@ import { isAttended } from './attendance.ts'
 import { callConsole } from './call.ts'
 import { leave } from './leaving.ts'
 import { NobodyError } from './problem.ts'
+import { isSigningOut } from './sign-out.ts'
 
 /** Who is signed in, and what there is for them. */
 export interface Session {
@@ -63,10 +64,10 @@ const signedOutPath = '/console/signed-out'
 
 /**
  * Goes to the sign-in when the session has ended. While nobody is at the page it is not begun: identity may know them
- * still, and the page would go on by itself.
+ * still, and the page would go on by itself. The same goes for the end that a sign-out brings.
  */
 export function onSignedOut(): void {
-  if (isAttended()) signIn()
+  if (isAttended() && !isSigningOut()) signIn()
   else {
     leave()
     window.location.assign(`${signedOutPath}?${new URLSearchParams({ return_to: presentAddress() })}`)

@@ -32,6 +32,7 @@ export function useVersioned<Id extends ActionId>(
     staleTime: 0,
     gcTime: 0,
     refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   } as UseQueryOptions<Versioned<OutputOf<Id>>>)
 }
 

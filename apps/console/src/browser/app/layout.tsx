@@ -1,13 +1,14 @@
 import { AppShell, Burger, Button, Group, NavLink, Stack, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { notifications } from '@mantine/notifications'
 import { spotlight } from '@mantine/spotlight'
+import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { callConsole } from '../api/call.ts'
-import { leaveForGood } from '../api/leaving.ts'
 import { useSession } from '../api/session.tsx'
-import { removeForms } from '../forms/kept.ts'
+import { signOut } from '../api/sign-out.ts'
 import { Icon } from '../parts/icon.tsx'
+import { reasonOf } from '../parts/states.tsx'
 import { useTexts } from '../texts/settings.tsx'
 import { KeyboardHelp } from './keyboard.tsx'
 import type { Section } from './navigation.ts'
@@ -119,12 +120,10 @@ function Navigation({ path }: { path: string }) {
 function Person() {
   const t = useTexts()
   const { user, roles } = useSession()
-  const leave = async () => {
-    const { location } = await callConsole<{ location: string }>('POST', '/sign-out')
-    leaveForGood()
-    removeForms(sessionStorage)
-    window.location.assign(location)
-  }
+  const leaving = useMutation({
+    mutationFn: signOut,
+    onError: (error) => notifications.show({ message: `${t.common.notSignedOut} ${reasonOf(error, t)}`, color: 'red' }),
+  })
   return (
     <Stack gap={6} p="xs" className="person">
       <Text size="sm" fw={600} truncate>
@@ -133,7 +132,13 @@ function Person() {
       <Text size="xs" c="dimmed">
         {roles.map((role) => (role in t.roles ? t.roles[role as keyof typeof t.roles] : role)).join(', ')}
       </Text>
-      <Button size="xs" variant="default" leftSection={<Icon name="leave" size={14} />} onClick={leave}>
+      <Button
+        size="xs"
+        variant="default"
+        leftSection={<Icon name="leave" size={14} />}
+        loading={leaving.isPending}
+        onClick={() => leaving.mutate()}
+      >
         {t.common.signOut}
       </Button>
     </Stack>

@@ -2,6 +2,7 @@ import { Container } from '@mantine/core'
 import { useEffect } from 'react'
 import { isSignedOut } from '../api/problem.ts'
 import { onSignedOut, SessionProvider, useSessionQuery } from '../api/session.tsx'
+import { followSignOut } from '../api/sign-out.ts'
 import { Answer, Loading } from '../parts/states.tsx'
 import { Layout } from './layout.tsx'
 
@@ -9,6 +10,7 @@ import { Layout } from './layout.tsx'
 export function SignedInLayout() {
   const query = useSessionQuery()
   const signedOut = isSignedOut(query.error)
+  useEffect(followSignOut, [])
   useEffect(() => {
     if (signedOut) onSignedOut()
   }, [signedOut])

@@ -53,7 +53,8 @@ export function useRecordForm<Values extends object>({
   const kept = useKept<Values>(name)
   const [rest, setRest] = useState<Error | null>(null)
   const form = useForm({ initialValues: { ...initial, ...kept?.values } }) as unknown as FormControls<Values>
-  const edited = kept?.etag ?? etag
+  // Whatever is read later, the form is of what was read when it was opened.
+  const [edited] = useState(kept?.etag ?? etag)
   const isFinished = useRef(false)
   const isTyped = () => !isFinished.current && !isSameForm(form.getValues(), initial)
   useKeeping(name, () => (isTyped() ? { values: form.getValues(), etag: edited } : undefined), { secret })

@@ -40,7 +40,8 @@ export function Outdated({ error, retry }: { error: Error | null; retry: () => u
   return <Fault title={t.states.outdated} text={reasonOf(error, t)} requestId={requestIdOf(error)} retry={retry} />
 }
 
-function reasonOf(error: unknown, { states }: Texts): string {
+/** Why a call failed, in words. */
+export function reasonOf(error: unknown, { states }: Texts): string {
   if (!(error instanceof ApiError)) return states.offline
   const service = unreachableService(error)
   return service === undefined ? error.message : states.unreachable(service)

@@ -18,9 +18,8 @@ export function signOutEndpoint(context: ConsoleContext): Handler {
     if (session !== undefined) {
       openAnswers.end(session.idHash)
       // The session has ended in any case; a grant that outlives it has no holder.
-      await provider
-        .revoke(openTokens(session, encryptionKey).refreshToken)
-        .catch((error) => request.log.warn({ err: error }, 'the grant of a session could not be revoked'))
+      const revoke = async () => provider.revoke(openTokens(session, encryptionKey).refreshToken)
+      await revoke().catch((error) => request.log.warn({ err: error }, 'the grant of a session could not be revoked'))
     }
     const cookie = formatCookie('gatehouse-console', '', { secure, sameSite: 'Strict', maxAgeSeconds: 0 })
     return reply.header('set-cookie', cookie).send({ location: provider.endSessionUrl })

@@ -15,6 +15,8 @@ export const access: Cases<keyof typeof actions> = {
   rotateApiKey: (role) => ({ params: { id: keys.get(role) ?? '' }, body: { overlap_seconds: 60 } }),
   revokeApiKey: (role) => ({ params: { id: keys.get(role) ?? '' } }),
   listSigningKeys: () => ({}),
+  listTemplatePermissions: () => ({}),
+  releaseTemplatePermission: (role) => ({ params: { permission: `orders:of-${role}` } }),
   rotateSigningKey: () => ({ body: { alg: 'PS256' } }),
 }
 

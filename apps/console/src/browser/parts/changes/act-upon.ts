@@ -1,4 +1,4 @@
-import { PreconditionFailedError } from '@gatehouse/client'
+import { ConflictError, NotFoundError, PreconditionFailedError } from '@gatehouse/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ActionId, InputOf, OutputOf } from '../../../actions/index.ts'
@@ -47,6 +47,10 @@ export function useActUpon<Id extends ActionId>(action: Id, shown: Shown | undef
     look() {
       reset()
       setSeen(shown)
+    },
+    /** Reads again what is shown where the action was refused because it is not so any more (404, 409). */
+    giveUp() {
+      if (error instanceof NotFoundError || error instanceof ConflictError) void readAgain(client, action)
     },
     run(input: InputOf<Id>, { onSuccess, onError }: Handlers<Id>, upon = isOutdated ? shown : seen) {
       setSeen(upon)

@@ -75,7 +75,10 @@ export function Act<Id extends ActionId>(props: ActProps<Id>) {
           {...props}
           text={text}
           open={open}
-          close={() => setOpen(false)}
+          close={() => {
+            setOpen(false)
+            acting.giveUp()
+          }}
           run={() => acting.run(input, handlers)}
           acting={acting}
         />

@@ -1,6 +1,6 @@
 import type { access as english } from '../en/access.ts'
 
-/** The words about clients and keys, in German. */
+/** The words about clients, keys and permissions, in German. */
 export const access: typeof english = {
   clients: {
     lead: 'Anwendungen, die Tokens anfordern dürfen, nach Kennung geordnet.',
@@ -179,6 +179,19 @@ export const access: typeof english = {
     },
     empty: 'Es gibt noch keine Signaturschlüssel.',
   },
+  permissions: {
+    lead: 'Scopes, die eine Rolle aller Organisationen hat oder hatte: Benutzer bekommen sie nur durch eine Rolle, bis sie freigegeben werden.',
+    permission: 'Berechtigung',
+    roles: 'Rollen, die sie haben',
+    noRole: 'keine Rolle',
+    clients: 'Clients, die sie anfordern dürfen',
+    release: 'Freigeben',
+    releaseText: (permission) =>
+      `${permission} wird ein Scope für alle: Alle Benutzer der Clients, die ihn anfordern dürfen, bekommen ihn ohne Rolle, mit den nächsten Tokens.`,
+    released: 'Die Berechtigung wurde freigegeben.',
+    atApi: 'Nur über die API freizugeben: Der Name enthält einen Schrägstrich.',
+    empty: 'Kein Scope ist an Rollen von Organisationen gebunden.',
+  },
   scopes: {
     openid: 'Benutzer anmelden (ID-Token).',
     profile: 'Name, Bild und weitere Profildaten des Benutzers.',
@@ -211,6 +224,10 @@ export const access: typeof english = {
     'read:settings': 'Ereignistypen, Vorlagen, Provider und der Zustand der Dienste.',
     'read:limits': 'Tarife, Richtlinien und Aufrufer.',
     'read:organizations': 'Organisationen und ihre Mitglieder; verdeckt.',
+    'read:organization': 'Mitglieder, Rollen, Einladungen und Domains der Organisation.',
+    'write:organization': 'Name, zweiter Faktor und Domains der Organisation.',
+    'write:members': 'Mitglieder der Organisation einladen, ändern und entfernen.',
+    'write:member-roles': 'Rollen der Organisation festlegen.',
     'read:audit': 'Das Audit-Protokoll, Rollen und die Konfiguration.',
     'read:personal-data': 'Personenbezogene Daten unverdeckt.',
     'reveal:personal-data': 'Einzelne Felder einer Person, aus einem Grund, der aufgezeichnet wird.',

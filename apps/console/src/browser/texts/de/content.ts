@@ -176,6 +176,8 @@ export const content: Content = {
     keepSample: 'Behalten',
     removeSample: 'Entfernen',
     samplesSaved: 'Die Beispiele wurden gespeichert.',
+    samplesOutdated:
+      'Jemand hat die Beispiele inzwischen geändert. Sie wurden neu gelesen: Versuchen Sie es noch einmal.',
     missing: (name) => `${name} fehlt`,
     unused: (name) => `${name} wird nicht gebraucht`,
     noVariables: 'Der Text nennt keine Variablen.',

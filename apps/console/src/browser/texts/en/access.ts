@@ -1,4 +1,4 @@
-/** The words about clients and keys, in English. */
+/** The words about clients, keys and permissions, in English. */
 export const access = {
   clients: {
     lead: 'Applications that may request tokens, ordered by id.',
@@ -169,6 +169,19 @@ export const access = {
     },
     empty: 'There are no signing keys yet.',
   },
+  permissions: {
+    lead: 'Scopes that a role of all organizations has or had: users get them by a role alone, until they are released.',
+    permission: 'Permission',
+    roles: 'Roles that have it',
+    noRole: 'no role',
+    clients: 'Clients that may request it',
+    release: 'Release',
+    releaseText: (permission: string) =>
+      `${permission} becomes a scope for everybody: all users of the clients that may request it get it without a role, in their next tokens.`,
+    released: 'The permission was released.',
+    atApi: 'Released at the API only: its name has a slash.',
+    empty: 'No scope is bound to roles of organizations.',
+  },
   scopes: {
     openid: 'Sign users in (ID token).',
     profile: 'Name, picture and further profile data of the user.',
@@ -201,6 +214,10 @@ export const access = {
     'read:settings': 'Event types, templates, providers and the state of the services.',
     'read:limits': 'Tiers, policies and callers.',
     'read:organizations': 'Organizations and their members; masked.',
+    'read:organization': 'Members, roles, invitations and domains of the organization.',
+    'write:organization': 'Name, second factor and domains of the organization.',
+    'write:members': 'Invite, change and remove members of the organization.',
+    'write:member-roles': 'Define roles of the organization.',
     'read:audit': 'The audit log, roles and the configuration.',
     'read:personal-data': 'Personal data as it is, not masked.',
     'reveal:personal-data': 'Single fields of a person, for a reason that is recorded.',

@@ -161,6 +161,7 @@ export const content = {
     keepSample: 'Keep',
     removeSample: 'Remove',
     samplesSaved: 'The samples were saved.',
+    samplesOutdated: 'Somebody else changed the samples meanwhile. They were read again: try once more.',
     missing: (name: string) => `${name} is missing`,
     unused: (name: string) => `${name} is not used`,
     noVariables: 'The text names no variables.',

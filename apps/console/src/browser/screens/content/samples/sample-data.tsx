@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, Textarea, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Stack, Textarea, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useMay } from '../../../api/session.tsx'
 import { findJsonFault } from '../../../forms/json-fault.ts'
@@ -56,7 +56,13 @@ export function SampleData({ samples, variables, missing, unused }: SampleDataPr
           </Button>
         </Group>
       )}
-      <Refusal error={samples.error} />
+      {samples.isOutdated ? (
+        <Alert color="yellow" role="alert">
+          {t.editor.samplesOutdated}
+        </Alert>
+      ) : (
+        <Refusal error={samples.error} />
+      )}
     </Stack>
   )
 }

@@ -1,4 +1,4 @@
-import type { TemplateSample } from '@gatehouse/client'
+import { PreconditionFailedError, type TemplateSample } from '@gatehouse/client'
 import { notifications } from '@mantine/notifications'
 import { useChange, useVersioned } from '../../../api/versioned.ts'
 import { useKeptState } from '../../../forms/kept-state.ts'
@@ -12,6 +12,8 @@ export interface SampleState {
   readonly data: Readonly<Record<string, unknown>> | undefined
   readonly samples: readonly TemplateSample[]
   readonly error: Error | null
+  /** Somebody else changed the samples before they were saved; theirs are shown now. */
+  readonly isOutdated: boolean
   readonly isBusy: boolean
   setText(text: string): void
   /** Keeps the data under a name, in the place of a sample of that name. */
@@ -32,13 +34,18 @@ export function useSampleState(templateId: string): SampleState {
   const store = (items: readonly TemplateSample[]) =>
     saving.mutate(
       { input: { ...input, items }, ifMatch: query.data?.etag },
-      { onSuccess: () => notifications.show({ message: t.editor.samplesSaved, color: 'green' }) },
+      {
+        onSuccess: () => notifications.show({ message: t.editor.samplesSaved, color: 'green' }),
+        // Whoever was refused sees what the other kept, and may try again.
+        onError: (error) => error instanceof PreconditionFailedError && void query.refetch(),
+      },
     )
   return {
     text,
     data,
     samples,
     error: saving.error,
+    isOutdated: saving.error instanceof PreconditionFailedError,
     isBusy: saving.isPending,
     setText: (next) => write({ written: next }),
     keep(name) {

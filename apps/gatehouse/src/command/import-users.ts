@@ -76,12 +76,35 @@ function readUser(
 ): { readonly user: ImportedUser } | { readonly id: string; readonly fault: string } {
   if (record === undefined) return { id: '', fault: 'the line must be a JSON object' }
   try {
+    refuseUnwanted(record)
     return { user: convert(record) }
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof StartError || error instanceof Problem)) throw error
     const id = record.id ?? record.user_id ?? record.localId
     return { id: typeof id === 'string' ? id : '', fault: error.message.replaceAll('\n', '; ') }
   }
+}
+
+/** How an export says that nobody can sign in to an account: Keycloak, Firebase and Auth0. */
+const switchedOff = [
+  ['enabled', false],
+  ['disabled', true],
+  ['blocked', true],
+] as const
+
+/**
+ * Whoever was shut out elsewhere is not let in here, with the password of then, because a product moved.
+ * @throws RangeError for a record that is to become no user who can sign in
+ */
+function refuseUnwanted(record: SourceRecord): void {
+  const off = switchedOff.find(([member, value]) => record[member] === value)
+  if (off)
+    throw new RangeError(
+      `the account is switched off (${off.join(': ')}): switch it on before the export, or create it here and lock it`,
+    )
+  const { serviceAccountClientId: client } = record
+  if (typeof client === 'string')
+    throw new RangeError(`is the service account of a client: register the client ${JSON.stringify(client)}`)
 }
 
 const maxBytes = 256 * 1024 * 1024

@@ -1,6 +1,7 @@
 import type { Log } from '@gatehouse/kit'
 import { type App, compose } from './compose/compose.ts'
 import { type Config, readConfigAgain } from './config/config.ts'
+import { editedSections } from './config/edited.ts'
 import { declaresTour } from './config/tour.ts'
 import { listen, probePort } from './http/listen.ts'
 import { banner, printSeeded } from './process/banner.ts'
@@ -34,14 +35,19 @@ export async function serve({ config, version, log }: ServeOptions): Promise<voi
   let last = config
   reloadOnSignal(async () => {
     last = await readConfigAgain(last)
-    return app.reload(last)
+    const inForce = await app.reload(last)
+    const edited = editedSections(config.file, last.file)
+    if (edited.length > 0) log.warn(`a restart applies what else was edited in the file: ${edited.join(', ')}`)
+    return inForce
   }, log)
-  const { baseUrl, authUrl, processes } = settings
+  const { baseUrl, authUrl, host, port, processes } = settings
   process.stdout.write(
     banner({
       version,
       baseUrl,
       authUrl,
+      host,
+      port,
       processes,
       milliseconds: performance.now(),
       services: [...settings.services],

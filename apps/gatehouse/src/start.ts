@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createLog, type Log } from '@gatehouse/kit'
 import { type Config, readConfig } from './config/config.ts'
+import { warningsOf } from './config/warnings.ts'
 import { joinSupervisor } from './process/supervision.ts'
 
 /** Serves as one process, or as the supervisor or a worker of several (PROCESSES). Each loads no more than it needs. */
@@ -12,7 +13,9 @@ export async function start(): Promise<void> {
     return work({ supervision, version, createLog: logOf })
   }
   const config = await readConfig()
-  const options = { config, version, log: await logOf(config) }
+  const log = await logOf(config)
+  for (const warning of warningsOf(config)) log.warn(warning)
+  const options = { config, version, log }
   if (config.settings.processes === 1) {
     const { serve } = await import('./serve.ts')
     return serve(options)

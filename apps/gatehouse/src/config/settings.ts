@@ -84,7 +84,7 @@ export function readSettings(environment: Environment, faults: Faults): Settings
     gatewayUrl: read.url('GATEWAY_URL'),
     console: readConsole(read, { services, host, port, baseUrl, authUrl }),
     serviceClient: readServiceClient(read),
-    databaseUrl: read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databaseUrl: readPostgresUrl(read, 'DATABASE_URL'),
     databaseSessionUrl: readSessionUrl(read),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 10, 2, 1_000),
     databaseTimeouts: readDatabaseTimeouts(read),
@@ -115,8 +115,19 @@ function readDatabaseTimeouts(read: EnvironmentReader): DatabaseTimeouts {
   }
 }
 
+/** How the driver encrypts: it takes any other value as the strictest, and the error of the connection names none. */
+const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+function readPostgresUrl(read: EnvironmentReader, name: string): Secret | undefined {
+  const url = read.secretUrl(name, ['postgres:', 'postgresql:'])
+  const mode = url && URL.parse(url.reveal())?.searchParams.get('sslmode')
+  if (mode && !sslModes.includes(mode))
+    read.fault(name, `sslmode must be one of ${sslModes.join(', ')}, not ${JSON.stringify(mode)}`)
+  return url
+}
+
 function readSessionUrl(read: EnvironmentReader): Secret | undefined {
-  const url = read.secretUrl('DATABASE_SESSION_URL', ['postgres:', 'postgresql:'])
+  const url = readPostgresUrl(read, 'DATABASE_SESSION_URL')
   if (url !== undefined && !read.someOf('DATABASE_URL'))
     read.fault('DATABASE_SESSION_URL', 'must be set together with DATABASE_URL, which is the pooler')
   return url

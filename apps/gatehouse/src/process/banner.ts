@@ -1,4 +1,5 @@
 import type { Secret } from '@gatehouse/kit'
+import { isLoopback } from '../config/loopback.ts'
 import { requestsOverPlan, tourist } from '../config/tour.ts'
 
 /** Something the first run created that its operator has to know of. */
@@ -14,6 +15,9 @@ export interface BannerOptions {
   readonly version: string
   readonly baseUrl: string
   readonly authUrl: string
+  /** Where this process listens. */
+  readonly host: string
+  readonly port: number
   readonly services: readonly string[]
   readonly milliseconds: number
   /** Worker processes that share the port; 1 is this process alone. */
@@ -39,9 +43,10 @@ export interface BannerOptions {
 /** What the program prints once it is ready: where everything is, what was seeded, and lines that work when pasted. */
 export function banner(options: BannerOptions): string {
   const { baseUrl, services } = options
+  const place = placeOf(options)
   const seconds = (options.milliseconds / 1000).toFixed(1)
   const lines = [
-    `Gatehouse ${options.version} is ready after ${seconds} s at ${baseUrl} (${services.join(', ')})`,
+    `Gatehouse ${options.version} is ready after ${seconds} s at ${place} (${services.join(', ')})`,
     '',
     ...(options.processes > 1 ? [row('Processes', `${options.processes} workers share the port`)] : []),
     row('Data', options.database),
@@ -52,14 +57,21 @@ export function banner(options: BannerOptions): string {
       ? [row('Mailbox', `${baseUrl}/dev/mailbox shows messages of channels without a provider`)]
       : []),
     ...(options.devInbox ? [row('Inbox', `${baseUrl}/dev/inbox is the in-app inbox of alice, live`)] : []),
-    row('API', `${baseUrl}/docs, ${baseUrl}/openapi.json`),
-    row('Operations', `${baseUrl}/healthz, ${baseUrl}/readyz, ${options.metricsUrl ?? `${baseUrl}/metrics`}`),
+    row('API', `${place}/docs, ${place}/openapi.json`),
+    row('Operations', `${place}/healthz, ${place}/readyz, ${options.metricsUrl ?? `${place}/metrics`}`),
     ...(services.includes('identity') ? [row('OpenID', `${options.authUrl}/.well-known/openid-configuration`)] : []),
     ...seededLines(options.seeded),
     ...keyLines(options),
     ...tryLines(options),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Where this process answers: without the gateway `baseUrl` may be another one. */
+function placeOf({ baseUrl, host, port, services }: BannerOptions): string {
+  if (services.includes('gateway')) return baseUrl
+  const isHere = isLoopback(host) || host === '0.0.0.0' || host === '::'
+  return `http://${isHere ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 const openPages =

@@ -11,7 +11,17 @@ export type Exchange =
 /** What the supervisor prints of a worker that listens. */
 export type WorkerAbout = Omit<
   BannerOptions,
-  'version' | 'baseUrl' | 'authUrl' | 'services' | 'milliseconds' | 'tour' | 'seeded' | 'developmentKey' | 'processes'
+  | 'version'
+  | 'baseUrl'
+  | 'authUrl'
+  | 'host'
+  | 'port'
+  | 'services'
+  | 'milliseconds'
+  | 'tour'
+  | 'seeded'
+  | 'developmentKey'
+  | 'processes'
 > & {
   /** Secrets are plain texts here: they travel to the supervisor alone. */
   readonly seeded: ReadonlyArray<Omit<Seeded, 'secret'> & { readonly secret?: string }>

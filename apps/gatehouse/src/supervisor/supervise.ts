@@ -89,13 +89,15 @@ function seededOf(about: WorkerAbout | undefined): Seeded[] {
 }
 
 function bannerOptions({ settings, file }: Config, version: string, about: WorkerAbout) {
-  const { baseUrl, authUrl, services, processes } = settings
+  const { baseUrl, authUrl, host, port, services, processes } = settings
   return {
     ...about,
     seeded: seededOf(about),
     version,
     baseUrl,
     authUrl,
+    host,
+    port,
     processes,
     milliseconds: performance.now(),
     services: [...services],

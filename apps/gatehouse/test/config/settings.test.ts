@@ -166,6 +166,16 @@ test('a URL with an unencoded password is refused with how to write it, and with
   assert.match(others.join('\n'), /^NATS_URL: must be a URL with nats:.*percent-encoded, such as %2F for \/$/)
 })
 
+test('a TLS mode of PostgreSQL that does not exist is refused with those that do', () => {
+  const url = (parameters: string) => ({ ...production, DATABASE_URL: `postgres://u:secret@localhost/db${parameters}` })
+  const expected = 'sslmode must be one of disable, no-verify, prefer, require, verify-ca, verify-full, not "requir"'
+  assert.deepEqual(setup(url('?sslmode=requir')).lines, [`DATABASE_URL: ${expected}`])
+  const pooler = { ...url(''), DATABASE_SESSION_URL: 'postgres://u:secret@localhost/db?sslmode=requir' }
+  assert.deepEqual(setup(pooler).lines, [`DATABASE_SESSION_URL: ${expected}`])
+  for (const parameters of ['', '?sslmode=verify-full&sslrootcert=/etc/ca.pem', '?sslmode=disable'])
+    assert.deepEqual(setup(url(parameters)).lines, [], parameters)
+})
+
 test('metrics may have the same port at another address', () => {
   assert.deepEqual(setup({ PORT: '9000', METRICS_PORT: '9000', METRICS_HOST: '127.0.0.2' }).lines, [])
 })

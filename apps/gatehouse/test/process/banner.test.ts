@@ -11,6 +11,8 @@ const options = {
   version: '1.0.0',
   baseUrl: 'http://localhost:8080',
   authUrl: 'http://localhost:8080',
+  host: '127.0.0.1',
+  port: 8080,
   services: ['identity', 'notify', 'gateway'],
   milliseconds: 1_900,
   processes: 1,
@@ -48,4 +50,17 @@ test('lines to paste are printed only while the file declares what they use', as
 test('pages that are open to everybody are shouted about, and no others are', () => {
   assert.match(banner({ ...options, tour: false, devPagesForAll: true }), /WARNING +DEV_PAGES ARE ON FOR EVERYBODY/)
   assert.doesNotMatch(banner({ ...options, tour: false }), /WARNING/)
+})
+
+test('a service behind the gateway is said to be where it listens itself', () => {
+  const behind = { ...options, baseUrl: 'https://api.example.com', tour: false, port: 8082 }
+  const notify = banner({ ...behind, services: ['notify'] })
+  assert.match(notify, /is ready after 1\.9 s at http:\/\/localhost:8082 \(notify\)/)
+  assert.match(notify, /API +http:\/\/localhost:8082\/docs, http:\/\/localhost:8082\/openapi\.json/)
+  assert.match(notify, /Operations +http:\/\/localhost:8082\/healthz, http:\/\/localhost:8082\/readyz/)
+  assert.doesNotMatch(notify, /api\.example\.com/)
+  assert.match(banner({ ...behind, services: ['notify'], host: '10.0.0.7' }), / at http:\/\/10\.0\.0\.7:8082 /)
+  assert.match(banner({ ...behind, services: ['notify'], host: '::' }), / at http:\/\/localhost:8082 /)
+  assert.match(banner({ ...behind, services: ['notify'], host: 'fd00::7' }), / at http:\/\/\[fd00::7\]:8082 /)
+  assert.match(banner({ ...behind, services: ['gateway'] }), /Operations +https:\/\/api\.example\.com\/healthz/)
 })

@@ -27,6 +27,20 @@ test('SIGHUP reloads tiers and policies without a reset; an invalid file changes
   assert.equal((await program.stop()).code, 0)
 })
 
+test('SIGHUP names the sections of the file that were edited and take a restart', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'reload-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'gatehouse.yaml')
+  const limits = 'policies: { anonymous: { daily: 5 } }\n'
+  writeFileSync(file, limits)
+  const program = await started({ env: { GATEHOUSE_CONFIG: file } })
+  const events = 'event_types: [{ event: order.shipped, channels: [email] }]\n'
+  writeFileSync(file, `${limits}${events}cors_origins: ["https://app.example.com"]\n`)
+  program.process.kill('SIGHUP')
+  await program.printed('a restart applies what else was edited in the file: cors_origins, event_types')
+  assert.equal((await program.stop()).code, 0)
+})
+
 test('SIGHUP during the start ends nothing, and what the file says by then applies', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'reload-'))
   context.after(() => rmSync(folder, { recursive: true }))

@@ -111,7 +111,7 @@ function run(open: () => Promise<Database | undefined>, it: (title: string, body
     const [email] = addresses('both')
     await create('owner-of-both', { email })
     await create('named-both')
-    // As two writes at once leave it.
+    // As no write leaves it.
     await database?.query("UPDATE identity.account SET username = $1 WHERE id = 'named-both'", [email])
     assert.equal((await store.users.findByLogin(email))?.id, 'owner-of-both')
     assert.equal((await store.users.findByLogin('owner-of-both'))?.id, 'owner-of-both')

@@ -18,7 +18,7 @@ const isOpen = `user_id = $1 AND browser_hash = $2 AND challenge_hash = $3 AND e
   AND EXISTS (SELECT 1 FROM identity.account a WHERE a.id = user_id AND a.credential_version = email_change.credential_version
     AND a.email IS NOT DISTINCT FROM previous_email AND a.locked_at IS NULL)`
 
-const lockNames = 'SELECT username, email FROM identity.account WHERE id = $1 FOR NO KEY UPDATE'
+const lockAccount = 'SELECT username, email FROM identity.account WHERE id = $1 FOR NO KEY UPDATE'
 
 /** Changes of addresses in `identity.email_change`. */
 export class PostgresEmailChanges implements EmailChanges {
@@ -76,7 +76,7 @@ export class PostgresEmailChanges implements EmailChanges {
     try {
       return await this.#database.transaction(async (tx) => {
         // Another change of the account comes before this one, and voids it, or waits for it.
-        const [account] = (await tx.query<{ username: string; email: string | null }>(lockNames, [userId])).rows
+        const [account] = (await tx.query<{ username: string; email: string | null }>(lockAccount, [userId])).rows
         const { rows } = await tx.query<{ email: string }>(
           `DELETE FROM identity.email_change WHERE ${isOpen} AND code_hash = $5 RETURNING email`,
           [...open, codeHash],

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '@gatehouse/kit'
 import type { CompletedRegistration, OutboxMessage, Registration, Registrations } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
 import { insertPasskey } from '../passkeys/registrations.ts'
-import { writeUser } from './users.ts'
+import { lockNames, writeUser } from './users.ts'
 
 interface RegistrationRow {
   readonly user_id: string
@@ -65,6 +65,8 @@ async function complete(
   { registration: { hash, userHandle }, user, passkey, messages }: CompletedRegistration,
   now: number,
 ): Promise<'created' | 'expired'> {
+  // Before the registration, which whoever writes an account with the address deletes under this lock.
+  await lockNames(tx, user)
   const { rowCount } = await tx.query(
     `DELETE FROM identity.registration
      WHERE hash = $1 AND user_id = $2 AND lower(email) = lower($3) AND expires_at > $4`,

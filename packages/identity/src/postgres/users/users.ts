@@ -40,8 +40,7 @@ export class PostgresUsers implements Users {
   }
 
   async findByLogin(login: string): Promise<User | undefined> {
-    // The address comes before another account's username: its owner has proven it, or can. Writes refuse such names, but
-    // two at once don't see each other.
+    // An address would come before another account's username, which no write stores: its owner has proven it, or can.
     const text = `${select} WHERE username = $1 OR lower(email) = $1 ORDER BY username = $1 LIMIT 1`
     const { rows } = await this.#database.query<UserRow>({ name: 'identity login', text, values: [login] })
     return rows[0] && userOf(rows[0])
@@ -166,18 +165,33 @@ type Named = Pick<NewUser, 'id' | 'username' | 'email'>
 
 /**
  * Refuses a new username that is the address of another account, and a new address that is another's username: people
- * sign in with either. What the account has already is not looked at. Without a lock that every write would have to wait
- * for, two at once can still store such names; `findByLogin` then prefers the address. @throws NameConflict
+ * sign in with either. What the account has already is not looked at. Of two transactions that write one name the later
+ * one waits, and then finds it in use. The row of an existing account is locked before. @throws NameConflict
  */
 export async function requireFreeNames(tx: Transaction, user: Named): Promise<void> {
-  const { rows } = await tx.query<{ is_address: boolean }>(
-    `SELECT lower(other.email) = $2 AND own.username IS DISTINCT FROM $2 AS is_address
+  const text = `SELECT lower(other.email) = $2 AND own.username IS DISTINCT FROM $2 AS is_address
        FROM identity.account other LEFT JOIN identity.account own ON own.id = $1
       WHERE other.id <> $1 AND ((lower(other.email) = $2 AND own.username IS DISTINCT FROM $2)
-         OR (other.username = lower($3) AND lower(own.email) IS DISTINCT FROM lower($3))) LIMIT 1`,
-    [user.id, user.username, user.email ?? null],
-  )
+         OR (other.username = lower($3) AND lower(own.email) IS DISTINCT FROM lower($3))) LIMIT 1`
+  // Two statements: the second sees what was committed while the first waited.
+  const [, { rows }] = await Promise.all([
+    lockNames(tx, user),
+    tx.query<{ is_address: boolean }>(text, [user.id, user.username, user.email ?? null]),
+  ])
   if (rows[0] !== undefined) throw nameConflict(rows[0].is_address ? 'username' : 'email', user)
+}
+
+/**
+ * Locks the names that the account gets, and those that it has, until the transaction ends. All of them in one order and
+ * before any index is written, so that no two transactions wait for each other.
+ */
+export async function lockNames(tx: Transaction, { id, username, email }: Named): Promise<void> {
+  const text = `SELECT pg_advisory_xact_lock(lock) FROM (
+      SELECT DISTINCT hashtextextended('identity name ' || name, 0) AS lock
+        FROM (SELECT unnest(ARRAY[$2::text, lower($3::text)]) AS name UNION ALL
+              SELECT unnest(ARRAY[username, lower(email)]) FROM identity.account WHERE id = $1) AS names
+       WHERE name IS NOT NULL ORDER BY lock) AS locks`
+  await tx.query(text, [id, username, email ?? null])
 }
 
 /** Deletes the registrations for an address that has, or had, an account. */

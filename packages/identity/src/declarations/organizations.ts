@@ -17,8 +17,8 @@ type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'
 /**
  * Applies the declared roles of all organizations, and then the organizations with their members. Customers choose the
  * keys of their own roles, so a declared role whose key one of them has stops no start: it waits, as do new organizations
- * with members who shall have it, and the log says so. One that exists is applied without it. Returns the ids of the
- * organizations that wait.
+ * with members who shall have it, and the log says so. One that exists is applied without it, and gets it alone once the
+ * role is applied. Returns the ids of the organizations that wait.
  */
 export async function applyOrganizations(
   { store, clock, log }: SeedContext,
@@ -52,7 +52,7 @@ function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<Organiz
   return { id: key, entry, record: async () => ({ organizationId: undefined, key, name, permissions }) }
 }
 
-/** Compared without the roles that wait, so that it counts as changed once they do not. */
+/** Compared as the file has it: that a role begins or ceases to wait overwrites no later changes. */
 function organizationEntry(
   entry: OrganizationDeclaration,
   waiting: ReadonlySet<string>,
@@ -65,9 +65,7 @@ function organizationEntry(
     roles: roles.filter((key) => !waiting.has(key)),
     waitingRoles: roles.filter((key) => waiting.has(key)),
   }))
-  const isComplete = declared.every(({ waitingRoles }) => waitingRoles.length === 0)
-  const compared = isComplete ? entry : { ...entry, members: declared }
-  return { id, entry: compared, record: async () => ({ organization, members: declared }) }
+  return { id, entry, record: async () => ({ organization, members: declared }) }
 }
 
 /** @throws StartError naming every invalid declaration */

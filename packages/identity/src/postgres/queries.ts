@@ -63,6 +63,7 @@ export interface MembershipRow {
 /** Every statement of the folder `queries`. One with a name is prepared once per connection. */
 export const queries = {
   addConsent: readStatement<object>('add-consent.sql'),
+  addWaitingRoles: readStatement<object>('add-waiting-roles.sql'),
   deleteExpiredGrants: readStatement<ExpiredGrantsRow>('delete-expired-grants.sql'),
   findMembership: readStatement<MembershipRow>('find-membership.sql', 'identity membership'),
   listMemberships: readStatement<MembershipRow>('list-memberships.sql', 'identity memberships'),

@@ -33,7 +33,8 @@ export interface DeclarationStore {
   applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[], now: number): Promise<RoleConflict[]>
   /**
    * Returns the ids of those that do not exist yet and have a member with a role that waits: they are not written, and
-   * the next call tries again.
+   * the next call tries again. Members of one that exists get such a role in the first call that finds it applied, also
+   * where the entry has not changed, and nothing else of what was changed since is written.
    * @throws NameConflict for a member or a role that does not exist
    */
   applyOrganizations(

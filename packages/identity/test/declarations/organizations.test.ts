@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { createLog, type Database, findDrift, type Log, StartError, silentLog } from '@gatehouse/kit'
 import { memoryDatabase } from '@gatehouse/testing'
 import { identityDeclared, migrateIdentity, postgresIdentityStore } from '../../src/postgres/index.ts'
@@ -173,9 +173,108 @@ test('an organization that exists is applied without the roles that wait, and it
 
   await store.organizationRoles.remove('delta', 'auditor')
   await restart()
-  assert.deepEqual(await found(), declared)
+  assert.deepEqual(await found(), { ...declared, name: 'Renamed' }, 'nor does one whose role no longer waits')
   assert.deepEqual([await rolesOf('ann'), await rolesOf('bob')], [['auditor', 'owner'], ['auditor']])
   assert.equal(lines.length, 4)
+})
+
+describe('an organization with members whose declared roles wait', () => {
+  const keys = ['checker', 'packer'] as const
+  const roles = keys.map((key) => ({ key, permissions: [] }))
+  const organization = (id: string, members: object[]) => ({ id, name: 'Declared', members })
+  const own = (organizationId: string, key: string) => ({ organizationId, key, name: 'Own', permissions: [] })
+  const now = Date.now()
+  const end = { now, expiresAt: now }
+  const rolesOf = async (id: string, userId: string) =>
+    (await postgresIdentityStore(database).memberships.findMember(id, userId))?.roles
+  const found = async (id: string) => {
+    const { name, status, requireMfa } = (await postgresIdentityStore(database).organizations.find(id)) ?? assert.fail()
+    return { name, status, requireMfa }
+  }
+  const setRoles = (organizationId: string, userId: string, change: readonly string[], expected: readonly string[]) =>
+    postgresIdentityStore(database).memberships.put({
+      organizationId,
+      userId,
+      roles: change,
+      expected,
+      now,
+      messages: [],
+    })
+
+  test('gets each of them when its key is free, and nothing else of what management changed', async () => {
+    const store = postgresIdentityStore(database)
+    await start([{ id: 'epsilon' }], [])
+    for (const key of keys) await store.organizationRoles.put(own('epsilon', key), now)
+    const members = ['ann', 'bob'].map((id) => ({ user_id: id, roles: ['owner', ...keys] }))
+    const restart = () => start([organization('epsilon', members)], roles)
+    await restart()
+    assert.deepEqual(await found('epsilon'), { name: 'Declared', status: 'active', requireMfa: false })
+
+    const managed = { name: 'Managed', status: 'suspended', requireMfa: true } as const
+    await store.organizations.update('epsilon', managed, end, { messages: [] })
+    await store.organizationRoles.put(own('epsilon', 'helper'), now)
+    assert.equal(await setRoles('epsilon', 'ann', ['helper', 'owner'], ['owner']), 'changed')
+    assert.equal(await setRoles('epsilon', 'bob', [], ['owner']), 'changed')
+    await store.organizationRoles.remove('epsilon', 'checker')
+    await restart()
+    assert.deepEqual(await found('epsilon'), managed)
+    assert.deepEqual(await rolesOf('epsilon', 'ann'), ['checker', 'helper', 'owner'])
+    assert.deepEqual(await rolesOf('epsilon', 'bob'), ['checker'])
+
+    assert.equal(await setRoles('epsilon', 'bob', [], ['checker']), 'changed')
+    await store.organizationRoles.remove('epsilon', 'packer')
+    await restart()
+    assert.deepEqual(await found('epsilon'), managed)
+    assert.deepEqual(await rolesOf('epsilon', 'ann'), ['checker', 'helper', 'owner', 'packer'])
+    assert.deepEqual(await rolesOf('epsilon', 'bob'), ['packer'], 'a role is added once')
+    await start([{ ...organization('epsilon', members), require_mfa: true }], roles)
+    assert.deepEqual(await found('epsilon'), { name: 'Declared', status: 'active', requireMfa: true })
+  })
+
+  test('keeps a member away whom management removed, and stays deleted', async () => {
+    const store = postgresIdentityStore(database)
+    await start([{ id: 'zeta' }, { id: 'eta' }], [])
+    await store.organizationRoles.put(own('zeta', 'grader'), now)
+    const members = [{ user_id: 'bob', roles: ['grader'] }]
+    const restart = () =>
+      start(
+        ['zeta', 'eta'].map((id) => organization(id, members)),
+        [{ key: 'grader', permissions: [] }],
+      )
+    await restart()
+    const removed = { organizationId: 'zeta', userId: 'bob', expected: undefined, messages: [] }
+    assert.equal(await store.memberships.remove(removed, end), 'changed')
+    assert.equal(await store.organizations.remove('eta', end, undefined), 'changed')
+    await store.organizationRoles.remove('zeta', 'grader')
+    await restart()
+    assert.equal(await rolesOf('zeta', 'bob'), undefined)
+    assert.equal(await store.organizations.find('eta'), undefined)
+  })
+
+  test('waits for what the file says last', async () => {
+    const store = postgresIdentityStore(database)
+    await start([{ id: 'theta' }], [])
+    await store.organizationRoles.put(own('theta', 'sorter'), now)
+    const sorter = [{ key: 'sorter', permissions: [] }]
+    await start([organization('theta', [{ user_id: 'ann', roles: ['sorter'] }])], sorter)
+    const changed = [organization('theta', [{ user_id: 'bob', roles: ['sorter'] }])]
+    await start(changed, sorter)
+    await store.organizationRoles.remove('theta', 'sorter')
+    await start(changed, sorter)
+    assert.deepEqual([await rolesOf('theta', 'ann'), await rolesOf('theta', 'bob')], [[], ['sorter']])
+  })
+
+  test('is left alone when a role that it had begins to wait', async () => {
+    const store = postgresIdentityStore(database)
+    const organizations = [organization('iota', [{ user_id: 'ann', roles: ['owner', 'filer'] }])]
+    await start(organizations, [{ key: 'filer', permissions: [] }])
+    await store.organizations.update('iota', { name: 'Managed' }, end, { messages: [] })
+    await store.organizationRoles.remove(undefined, 'filer')
+    await store.organizationRoles.put(own('iota', 'filer'), now)
+    await start(organizations, [{ key: 'filer', permissions: ['read:files'] }])
+    assert.equal((await found('iota')).name, 'Managed')
+    assert.deepEqual(await rolesOf('iota', 'ann'), ['owner'])
+  })
 })
 
 const faults: readonly [name: string, organizations: readonly object[], roles: readonly object[], reason: RegExp][] = [

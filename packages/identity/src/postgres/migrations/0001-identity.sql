@@ -193,6 +193,8 @@ CREATE TABLE identity.membership (
   organization_id text NOT NULL REFERENCES identity.organization ON DELETE CASCADE,
   user_id text NOT NULL REFERENCES identity.account ON DELETE CASCADE,
   created_at bigint NOT NULL,
+  -- Keys of roles that the file declares for the member, who gets them once they are templates.
+  waiting_roles text[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (organization_id, user_id)
 );
 CREATE INDEX membership_user_index ON identity.membership (user_id);

@@ -17,6 +17,7 @@ import { writeClient } from '../clients.ts'
 import { writeConnection } from '../federation/connections.ts'
 import { declareOrganization } from '../organizations/declare-organization.ts'
 import { listOwnersOfRole, protectPermissions, putRole } from '../organizations/roles.ts'
+import { queries, runStatement } from '../queries.ts'
 import { setPassword } from '../users/accounts.ts'
 import { revokeTokensOfRoles, writeUser } from '../users/users.ts'
 import { putMessages } from './outbox.ts'
@@ -87,6 +88,7 @@ export class PostgresDeclarations implements DeclarationStore {
       if (written === 'waits') skipped.add(id)
       return written
     })
+    await runStatement(this.#database, queries.addWaitingRoles, [entries.map(({ id }) => id)])
     return [...skipped]
   }
 

@@ -8,7 +8,7 @@ import { lockOrganization } from './organizations.ts'
 
 /**
  * Writes a declared organization with its members, in a transaction. Other members stay. A new one waits when a role of a
- * member does. @throws NameConflict
+ * member does; one that exists is written without that role, which `addWaitingRoles` adds. @throws NameConflict
  */
 export async function declareOrganization(
   tx: Transaction,
@@ -26,6 +26,8 @@ export async function declareOrganization(
      RETURNING xmax = 0 AS created`,
     [id, name, status, requireMfa, createdAt],
   )
+  const waited = `UPDATE identity.membership SET waiting_roles = '{}' WHERE organization_id = $1 AND waiting_roles <> '{}'`
+  await tx.query(waited, [id])
   for (const member of members) await declareMember(tx, { ...member, organizationId: id, now: createdAt })
   if (status === 'suspended')
     await deleteRefreshFamilies(tx, await revokeGrantsInOrganization(tx, id, undefined, end), end)
@@ -49,6 +51,11 @@ async function declareMember(
       [organizationId, userId, waitingRoles],
     )
     await replaceRoles(tx, { organizationId, userId, roles: [...roles, ...rows.map(({ key }) => key)] })
+    await tx.query('UPDATE identity.membership SET waiting_roles = $3 WHERE organization_id = $1 AND user_id = $2', [
+      organizationId,
+      userId,
+      waitingRoles,
+    ])
   } catch (error) {
     const fault = foreignKeyFault(error)
     if (fault === undefined) throw error

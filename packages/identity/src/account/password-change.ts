@@ -10,8 +10,9 @@ import { messagePage } from '../pages/error-page.ts'
 import { type Field, type FormPage, formPage } from '../pages/form-page.ts'
 import { type NextStep, PageError } from '../pages/page-error.ts'
 import { maxPasswordLength } from '../passwords/rule.ts'
-import { type Browser, checkForm, formToken, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, formToken, keepKnownDevice, readBrowser, setSessionCookie } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
+import { type KeptWithCookie, keepWithNewCookie } from '../sessions/kept-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 import { sendSignInPage } from '../sessions/sign-in-page.ts'
 import { recordPasswordAttempt, refundPasswordAttempt } from './current-password.ts'
@@ -66,8 +67,11 @@ export function changePasswordEndpoint(context: AccountContext): Handler {
       formToken: formToken(context, browser),
     }
     if (request.method === 'GET') return sendPage(context, reply, texts, formPage(texts, form))
-    const fault = await changePassword(context, request, signedIn, parameters)
+    const { keepSession, secret } = keepWithNewCookie(signedIn.session)
+    const change = { user: signedIn.user, keepSession }
+    const fault = await changePassword(context, request, change, parameters)
     if (fault !== undefined) return sendPage(context, reply, texts, formPage(texts, { ...form, ...fault }))
+    setSessionCookie(context, reply, secret)
     const changed = await context.store.users.find(signedIn.user.id)
     if (changed !== undefined) keepKnownDevice(context, reply, changed)
     return sendPage(context, reply, texts, messagePage(texts, 'password.done', { next: accountNext }))
@@ -82,7 +86,7 @@ export function changePasswordEndpoint(context: AccountContext): Handler {
 async function changePassword(
   context: AccountContext,
   request: FastifyRequest,
-  { user, session }: NonNullable<Browser['signedIn']>,
+  { user, keepSession }: Pick<KeptWithCookie, 'keepSession'> & { readonly user: User },
   parameters: Parameters,
 ): Promise<Pick<FormPage, 'wrong' | 'wrongField'> | undefined> {
   const isFirst = user.passwordHash === undefined
@@ -95,7 +99,7 @@ async function changePassword(
   const verified = user.credentialVersion
   const added = { user, kind: 'factor_added', request, facts: { factor: 'password' } } as const
   const messages = createNotices(context, isFirst ? added : { user, kind: 'password_changed', request })
-  const change = { userId: user.id, hash, verified, keepSession: session.id, endApiKeys: false, messages }
+  const change = { userId: user.id, hash, verified, keepSession, endApiKeys: false, messages }
   if (!(await context.store.accounts.setPassword(change, signOutOptions(context))))
     throw new PageError(400, 'error.stale')
   context.signalOutbox()

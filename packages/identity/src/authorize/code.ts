@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { randomToken, tokenHash } from '@gatehouse/kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuthorizeContext } from '../context/features.ts'
+import type { Access } from '../model/grants/consent.ts'
 import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import { maxAccessTokenMs } from '../model/grants/revocation-times.ts'
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
@@ -12,18 +13,20 @@ import { type Browser, readUserAgent } from '../sessions/browser.ts'
 interface Grantor extends NonNullable<Browser['signedIn']> {
   /** The sign-in that uses up its pushed request by the code (RFC 9126 §7.3). */
   readonly pushed: PushedSignIn | undefined
+  /** The access that the user's consent must cover still; undefined for a client that needs none. */
+  readonly consented: Access | undefined
 }
 
 /**
  * Stores the grant with its authorization code and returns the code (RFC 6749 §4.1.2).
- * @throws PageError 400 when the session has ended meanwhile, when the sign-in with a pushed request took too long, or when
- * that request led to a code in another sign-in or session
+ * @throws PageError 400 when the session has ended or the consent was withdrawn meanwhile, when the sign-in with a pushed
+ * request took too long, or when that request led to a code in another sign-in or session
  */
 export async function issueCode(
   context: Pick<AuthorizeContext, 'store' | 'clock' | 'lifetimes'>,
   request: FastifyRequest,
   authorization: AuthorizationRequest,
-  { session, user, pushed }: Grantor,
+  { session, user, pushed, consented }: Grantor,
 ): Promise<string> {
   const code = randomToken()
   const now = context.clock.now()
@@ -57,7 +60,7 @@ export async function issueCode(
       createdAt: now,
       expiresAt: codeExpiresAt,
     },
-    pushed,
+    { pushed, consented },
   )
   if (!opened) throw new PageError(400, 'error.stale')
   return code

@@ -83,7 +83,7 @@ async function applyDecision(
     if (notices.length > 0) context.signalOutbox()
     await audit(context, request, 'consent_granted', facts)
     return sendResponse(context, transaction, destination, {
-      code: await issueCode(context, request, allowed, { ...signedIn, pushed: transaction.pushed }),
+      code: await issueCode(context, request, allowed, { ...signedIn, pushed: transaction.pushed, consented: access }),
     })
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error

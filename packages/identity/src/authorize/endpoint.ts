@@ -10,7 +10,9 @@ import { Parameters } from '../oauth/parameters.ts'
 import { readBrowser } from '../sessions/browser.ts'
 import { openContinuation } from '../sessions/continuation.ts'
 import { isCrossSiteForm, sendAgainWithCookies } from '../sessions/cross-site-form.ts'
+import { readAccess } from './access.ts'
 import { issueCode } from './code.ts'
+import { isExemptFromConsent } from './next-step.ts'
 import { sendConsentPage, sendFactorStep, sendLoginPage, sendOrganizationPage } from './pages.ts'
 import { sendErrorResponse, sendResponse } from './response.ts'
 import { type AuthorizationTransaction, findClient, readNextStep, resumeTransaction } from './transaction.ts'
@@ -84,6 +86,7 @@ async function continueTransaction(
     const code = await issueCode(context, transaction.request, authorization, {
       ...signedIn,
       pushed: transaction.pushed,
+      consented: isExemptFromConsent(authorization) ? undefined : readAccess(context, authorization),
     })
     return sendResponse(context, transaction, destination, { code })
   } catch (error) {

@@ -1,7 +1,7 @@
 import { isPublic } from '../model/client.ts'
 import { chooseLevelStep, type FactorStep, type MfaPolicy } from '../model/factors/second-factor.ts'
 import { type Access, covers } from '../model/grants/consent.ts'
-import type { AuthorizationRequest } from '../oauth/authorization-request.ts'
+import type { AuthorizationRequest, Destination } from '../oauth/authorization-request.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { hasVerifiedHost } from '../oauth/redirect-uri.ts'
 import type { Browser } from '../sessions/browser.ts'
@@ -80,14 +80,19 @@ function chooseFactor({ request, signedIn, waitingSince, policy, now }: Situatio
 }
 
 /**
- * A public client needs consent every time, because any program can use its name; not the operator's own where the
- * redirect URI proves who gets the code. Other clients need none once a single page has covered the whole request;
- * access that two pages showed separately was never allowed together.
+ * A public client needs consent every time, because any program can use its name. Other clients need none once a single
+ * page has covered the whole request; access that two pages showed separately was never allowed together.
  */
 function needsConsent({ request, access, consents }: Situation): boolean {
-  const { client, prompts, redirectUri } = request
-  if (prompts.has('consent')) return true
-  if (isPublic(client)) return !(client.firstParty && hasVerifiedHost(redirectUri))
-  if (client.skipConsent) return false
-  return !consents.some((consent) => covers(consent, access))
+  if (request.prompts.has('consent')) return true
+  if (isExemptFromConsent(request)) return false
+  return isPublic(request.client) || !consents.some((consent) => covers(consent, access))
+}
+
+/**
+ * Whether a client is the operator's own and needs no consent: a public one only where the redirect URI proves who gets
+ * the code.
+ */
+export function isExemptFromConsent({ client, redirectUri }: Destination): boolean {
+  return isPublic(client) ? client.firstParty === true && hasVerifiedHost(redirectUri) : client.skipConsent
 }

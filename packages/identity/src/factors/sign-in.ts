@@ -1,5 +1,6 @@
 import { sendPage, textsFor } from '@gatehouse/kit/page'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { findRequiredConnection } from '../connections/home.ts'
 import type { FactorContext } from '../context/features.ts'
 import { pageParameters } from '../http/page-route.ts'
 import { methodsOf } from '../model/authentication.ts'
@@ -16,7 +17,12 @@ import { maxRedirectLength } from '../sessions/resume.ts'
 import { completeSignIn, type FactorProof } from '../sessions/second-factor/complete-sign-in.ts'
 import { proveApp } from '../sessions/second-factor/enrolment.ts'
 import { type FactorRequest, sendEnrolPage, sendFactorPage, targetsOf } from '../sessions/second-factor/factor-pages.ts'
-import { mayBeFormOf, openPendingSignIn, waitingAtProvider } from '../sessions/second-factor/pending-sign-in.ts'
+import {
+  isThrough,
+  mayBeFormOf,
+  openPendingSignIn,
+  waitingAtProvider,
+} from '../sessions/second-factor/pending-sign-in.ts'
 import { rememberDevice } from '../sessions/second-factor/remembered-device.ts'
 import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
@@ -84,7 +90,8 @@ interface ReadRequest {
 
 /**
  * Undefined when a form from before a sign-in in another tab was answered.
- * @throws PageError 400 when the sign-in is another browser's, too old, or void because the credentials changed
+ * @throws PageError 400 when the sign-in is another browser's, too old, or void because the credentials changed or another
+ *   connection has become the only way to sign in
  */
 async function readPendingRequest(
   context: FactorContext,
@@ -102,6 +109,7 @@ async function readPendingRequest(
   const pending = openPendingSignIn(context, browser, sealed)
   const user = await context.store.users.find(pending.userId)
   if (!isCurrent(user, pending.credentialVersion)) throw new PageError(400, 'error.stale')
+  if (!isThrough(pending, await findRequiredConnection(context, user.email))) throw new PageError(400, 'error.stale')
   const { factors } = await context.store.factors.find(user.id)
   const kinds = factors.map(({ kind }) => kind)
   const pendingRequest = { user, pending, continuation, factors: usableFactors(kinds, context.features) }

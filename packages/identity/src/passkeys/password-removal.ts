@@ -7,8 +7,9 @@ import { pageParameters } from '../http/page-route.ts'
 import { createNotices } from '../mail/notices.ts'
 import { messagePage } from '../pages/error-page.ts'
 import { PageError } from '../pages/page-error.ts'
-import { checkForm, keepKnownDevice, readBrowser } from '../sessions/browser.ts'
+import { checkForm, keepKnownDevice, readBrowser, setSessionCookie } from '../sessions/browser.ts'
 import { signOutOptions } from '../sessions/end-session.ts'
+import { keepWithNewCookie } from '../sessions/kept-session.ts'
 import { requireRecentSignIn } from '../sessions/recent-sign-in.ts'
 
 const next = { href: '/account/passkeys', text: 'back' }
@@ -25,11 +26,13 @@ export function removePasswordEndpoint(
     const { user, session } = recent.signedIn
     const messages = createNotices(context, { user, kind: 'factor_removed', request, facts: { factor: 'password' } })
     const required = await findRequiredConnection(context, user.email)
-    const proof = { userId: user.id, verified: user.credentialVersion, keepSession: session.id }
+    const { keepSession, secret } = keepWithNewCookie(session)
+    const proof = { userId: user.id, verified: user.credentialVersion, keepSession }
     const removal = { ...proof, required, messages }
     const removed = await context.store.accounts.removePassword(removal, signOutOptions(context))
     if (removed === 'last_way') throw new PageError(409, 'passkeys.password.last', {}, next)
     if (removed === 'outdated') throw new PageError(400, 'error.stale')
+    setSessionCookie(context, reply, secret)
     context.signalOutbox()
     await audit(context, request, 'password_removed', { actor: user.id, subject: user.id })
     const changed = await context.store.users.find(user.id)

@@ -13,7 +13,12 @@ import { formToken, readBrowser } from '../sessions/browser.ts'
 import { type Continuation, openContinuation } from '../sessions/continuation.ts'
 import { finishSignIn, resumeSealed } from '../sessions/finish-sign-in.ts'
 import { completeSignIn } from '../sessions/second-factor/complete-sign-in.ts'
-import { findPendingSignIn, mayBeFormOf, type PendingSignIn } from '../sessions/second-factor/pending-sign-in.ts'
+import {
+  findPendingSignIn,
+  isThrough,
+  mayBeFormOf,
+  type PendingSignIn,
+} from '../sessions/second-factor/pending-sign-in.ts'
 import { answersOlderForm } from '../sessions/sign-in-form.ts'
 import { type BrowserExchange, signInChoices } from '../sessions/sign-in-page.ts'
 import { type VerifiedAssertion, verifyAssertion } from '../webauthn/assertion.ts'
@@ -87,11 +92,6 @@ async function finish(
 
 function isOf(pending: PendingSignIn, { id, credentialVersion }: User): boolean {
   return pending.userId === id && pending.credentialVersion === credentialVersion
-}
-
-/** Whether what was proven first is allowed where only one connection is. A session that exists goes on. */
-function isThrough({ raises, provider }: PendingSignIn, required: string | undefined): boolean {
-  return required === undefined || raises !== undefined || provider?.connectionId === required
 }
 
 /** How the page reports a failure: every reason looks the same. */

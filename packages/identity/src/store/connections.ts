@@ -183,7 +183,10 @@ export interface EndedSession {
 export interface ProviderSessions {
   /** Through which provider a session was signed in to last. */
   find(sessionId: string): Promise<StoredProviderSession | undefined>
-  /** Whether a sign-in is void: the session there has ended since, or the one that it continues has a newer one there. */
+  /**
+   * Whether a sign-in is void: its connection was deleted, disabled or is of a suspended organization, the session there
+   * has ended since, or the one that it continues has a newer one there.
+   */
   isVoid(waiting: WaitingProviderSession): Promise<boolean>
   /** Ends the sessions that a logout is about, in one step; `replayed` when the same token was used before. */
   end(logout: ProviderLogout, end: SignOutOptions): Promise<readonly EndedSession[] | 'replayed'>

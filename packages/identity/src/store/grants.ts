@@ -1,4 +1,4 @@
-import type { Consent } from '../model/grants/consent.ts'
+import type { Access, Consent } from '../model/grants/consent.ts'
 import type { AuthorizationCode, GrantRecord, RefreshFamily } from '../model/grants/grant.ts'
 import type { PushedSignIn } from '../model/grants/pushed-request.ts'
 import type { Rotation, RotationResult } from '../model/grants/refresh-rotation.ts'
@@ -28,13 +28,22 @@ export interface DeviceDecision {
   readonly messages: readonly OutboxMessage[]
 }
 
+/** What a grant with a code depends on, beside its session and its membership. */
+export interface GrantBasis {
+  /** The pushed request that led to it, which the code uses up. */
+  readonly pushed?: PushedSignIn | undefined
+  /** The access that a stored consent must cover; undefined for a client that needs none. */
+  readonly consented?: Access | undefined
+}
+
 /** Grants of users to clients. */
 export interface Grants {
   /**
    * Stores a grant with its code, and uses up the pushed request that led to it. False when the session in which it was
-   * granted has ended, or when a code was issued for the pushed request in another sign-in or session.
+   * granted has ended, when the consent that it depends on was withdrawn, or when a code was issued for the pushed
+   * request in another sign-in or session.
    */
-  open(grant: GrantRecord, code: AuthorizationCode, pushed?: PushedSignIn): Promise<boolean>
+  open(grant: GrantRecord, code: AuthorizationCode, basis?: GrantBasis): Promise<boolean>
   find(id: string): Promise<UserGrant | undefined>
   /** The active grants of a user, the latest first. */
   listByUser(userId: string, now: number): Promise<UsedGrant[]>
@@ -61,7 +70,10 @@ export interface CodeWithGrant extends UserGrant {
 /** Authorization codes. */
 export interface AuthorizationCodes {
   find(hash: string): Promise<CodeWithGrant | undefined>
-  /** Consumes the code and starts the family in one step. True for exactly one caller. */
+  /**
+   * Consumes the code and starts the family in one step, while the grant is not revoked and its session exists. True for
+   * exactly one caller.
+   */
   consume(hash: string, now: number, family: RefreshFamily | undefined): Promise<boolean>
 }
 

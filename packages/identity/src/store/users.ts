@@ -107,6 +107,13 @@ export interface Subjects {
   listByPlan(search: PlanSearch): Promise<PlanMember[]>
 }
 
+/** A session that continues where the others of its user end. */
+export interface KeptSession {
+  readonly id: string
+  /** Of the cookie that the session has from then on. */
+  readonly secretHash: string
+}
+
 /** A new password of an existing user. */
 export interface PasswordChange {
   readonly userId: string
@@ -114,7 +121,7 @@ export interface PasswordChange {
   /** The credentials that authorized the change: it happens only while they are current. Undefined: in any case. */
   readonly verified?: string
   /** The session that continues: the one in which the user changed the password. */
-  readonly keepSession?: string
+  readonly keepSession?: KeptSession
   /** Whether the user's API keys are deleted too. */
   readonly endApiKeys: boolean
   readonly expectedRoles?: ExpectedRoles
@@ -128,7 +135,7 @@ export interface PasswordRemoval {
   /** The credentials that authorized it: it happens only while they are current. */
   readonly verified: string
   /** The session that continues. */
-  readonly keepSession: string
+  readonly keepSession: KeptSession
   /** The connection that is the only way to sign in for the user's address. */
   readonly required?: string | undefined
   /** Messages for the outbox. */
@@ -147,7 +154,7 @@ export interface PasswordReset {
 export interface SignOutEverywhere {
   readonly userId: string
   /** The session that continues. */
-  readonly keepSession: string | undefined
+  readonly keepSession: KeptSession | undefined
   /** Messages for the outbox. */
   readonly messages: readonly OutboxMessage[]
 }

@@ -4,9 +4,10 @@ import { after, before, test } from 'node:test'
 import { postgresDatabase, sharedPostgres, testWith } from '@gatehouse/testing'
 import { groupSessions } from '../../src/pages/account/sessions.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { createPerson } from '../support/factors/factors.ts'
 import { clients, getTokens, TestBrowser, users, webSecret } from '../support/journey.ts'
 import { takeMails, waitingMails } from '../support/notices.ts'
-import { type Running, setup } from '../support/setup.ts'
+import { type Running, setup, type TestResponse } from '../support/setup.ts'
 
 const options = { declared: { clients, users }, background: false, notify: async () => {} }
 
@@ -53,6 +54,23 @@ test('signing out everywhere else ends other sessions, apps and mailed links, an
     'others are not',
   )
 })
+
+const keepingThisBrowser = {
+  'signing out everywhere else': (browser) => signOut(browser, 'others'),
+  'a change of the password': async (browser, old_password) =>
+    browser.submit(await browser.get('/account/password'), { old_password, new_password: 'four candles please' }),
+} as const satisfies Record<string, (browser: TestBrowser, password: string) => Promise<TestResponse>>
+
+for (const [what, act] of Object.entries(keepingThisBrowser))
+  test(`${what} ends what a copy of this browser’s cookie opened`, async () => {
+    const [id, password] = await createPerson(running)
+    const [here, copy] = [new TestBrowser(running), new TestBrowser(running)]
+    await here.signIn(await here.get('/account'), id, password)
+    for (const [name, value] of here.cookies) copy.cookies.set(name, value)
+    assert.ok(await isSignedIn(copy))
+    await act(here, password)
+    assert.deepEqual([await isSignedIn(here), await isSignedIn(copy)], [true, false])
+  })
 
 test('signing out everywhere else makes no device known that was not', async () => {
   const here = await signedIn()

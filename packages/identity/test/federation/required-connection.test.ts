@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import { Authenticator } from '../support/factors/authenticator.ts'
+import { asksForFactor, enrol, isSignedIn, TestApp } from '../support/factors/factors.ts'
 import { editPasskey, passkeyIds, registerPasskey } from '../support/factors/passkeys.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
 import { administrators, call, consoleClient, tokenOf } from '../support/management/administrators.ts'
@@ -18,7 +19,7 @@ import type { Running, TestResponse } from '../support/setup.ts'
 
 const password = 'a long and quiet password'
 const domain = 'acme.example'
-const people = ['ann', 'bea', 'cleo', 'dora']
+const people = ['ann', 'bea', 'cleo', 'dora', 'eve', 'fay']
 
 let provider: OidcFake
 let running: Running
@@ -31,10 +32,11 @@ before(async () => {
   const users = people.map((id) => ({ id, password, email: `${id}@${domain}`, email_verified: true }))
   running = await setupWith(connections, {
     features: { loopbackCalls: true, passkeys: true },
+    mfa: 'optional',
     declared: {
       clients: [consoleClient],
       users: [...users, ...administrators],
-      organizations: [{ id: 'acme' }],
+      organizations: [{ id: 'acme' }, { id: 'beta', require_mfa: true, members: [{ user_id: 'fay', roles: [] }] }],
     },
   })
   await proveDomain(running, 'acme', domain)
@@ -115,4 +117,33 @@ test('a password and a passkey stay where the other ways are refused by the requ
   await running.identity.management.updateConnection('acme', { required: false })
   await editPasskey(browser, passkey, { decision: 'remove' })
   assert.deepEqual(await passkeyIds(browser), [])
+})
+
+test('a password that waits for its factor when another way becomes required signs nobody in', async () => {
+  await running.identity.management.updateConnection('acme', { required: false })
+  const { app, codes } = await enrol(running, ['eve', password])
+  const [eve, fay] = [new TestBrowser(running), new TestBrowser(running)]
+  const factor = await eve.signIn(await eve.get('/account'), 'eve', password)
+  assert.ok(asksForFactor(factor))
+  const enrolment = await fay.signIn(await fay.get('/account'), 'fay', password)
+  assert.match(enrolment.text, /action="\/login\/enrol"/)
+  await running.identity.management.updateConnection('acme', { required: true })
+  for (const [browser, page, code] of [
+    [eve, factor, { code: app.nextCode() }],
+    [eve, factor, { recovery_code: codes[0] ?? '' }],
+    [fay, enrolment, { code: new TestApp(running, enrolment).code() }],
+  ] as const) {
+    const response = await browser.submit(page, code)
+    assert.equal(response.status, 400, response.text)
+    assert.equal(await isSignedIn(browser), false)
+  }
+  const { management } = running.identity
+  const found = [await management.readFactors('eve'), await management.readFactors('fay')]
+  assert.deepEqual(
+    found.map(({ factors, recovery_codes }) => [factors.length, recovery_codes]),
+    [
+      [1, 10],
+      [0, 0],
+    ],
+  )
 })

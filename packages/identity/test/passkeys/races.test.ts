@@ -131,7 +131,8 @@ testWith('postgresql', 'of the password and the last passkey that are removed at
     await database.query("UPDATE identity.account SET password_hash = 'hash', credential_version = $1", [version])
     const last = passkey('last')
     await add(last)
-    const removal = { userId: 'alice', verified: version, keepSession: orderedId(), messages: [] }
+    const keepSession = { id: orderedId(), secretHash: 'hash' }
+    const removal = { userId: 'alice', verified: version, keepSession, messages: [] }
     const results = await Promise.all([
       store.accounts.removePassword(removal, end),
       store.passkeys.remove({ userId: 'alice', id: last.id, evenLast: false }, []),

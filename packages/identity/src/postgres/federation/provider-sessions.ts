@@ -33,8 +33,9 @@ export async function recordProviderLogout(tx: Transaction, logout: ProviderLogo
 }
 
 /**
- * Whether a sign-in must not become a session: its own at the provider has ended since, or the session that it continues
- * went on through a newer one of the same account. To be asked before accounts are locked.
+ * Whether a sign-in must not become a session: its connection signs nobody in any more, its own session at the provider
+ * has ended since, or the session that it continues went on through a newer one of the same account. To be asked before
+ * accounts are locked.
  *
  * @param clock where the code was exchanged just before: then a logout counts as older that is later than this clock,
  *   because the one that recorded it was ahead. A sign-in that waited is void by it.
@@ -45,11 +46,15 @@ export async function isVoidAtProvider(
   clock?: Clock,
 ): Promise<boolean> {
   const { rows: links } = await tx.query<{ connection_id: string; issuer: string; subject: string }>(
-    'SELECT connection_id, issuer, subject FROM identity.linked_account WHERE id = $1',
+    `SELECT l.connection_id, l.issuer, l.subject FROM identity.linked_account l
+       JOIN identity.connection c ON c.id = l.connection_id AND c.enabled
+       LEFT JOIN identity.organization o ON o.id = c.organization_id
+     WHERE l.id = $1 AND o.status IS DISTINCT FROM 'suspended'
+       AND coalesce((c.settings ->> 'link_only')::boolean, false) = false`,
     [linkId],
   )
   const [link] = links
-  if (link === undefined) return false
+  if (link === undefined) return true
   const account = { connectionId: link.connection_id, issuer: link.issuer, subject: link.subject, sid }
   const hashes = await lockExtents(tx, account, [sid === undefined ? 'unnamed' : 'session', 'all'])
   // Read now: for a logout that is being recorded the locks were waited for.

@@ -49,7 +49,8 @@ export class PostgresAuthorizationCodes implements AuthorizationCodes {
     return this.#database.transaction(async (tx) => {
       const { rowCount } = await tx.query(
         `UPDATE identity.authorization_code c SET consumed_at = $2 FROM identity.grant_record g
-         WHERE c.hash = $1 AND c.consumed_at IS NULL AND c.expires_at > $2 AND g.id = c.grant_id AND g.revoked_at IS NULL`,
+         WHERE c.hash = $1 AND c.consumed_at IS NULL AND c.expires_at > $2 AND g.id = c.grant_id AND g.revoked_at IS NULL
+           AND (g.session_id IS NULL OR EXISTS (SELECT FROM identity.session n WHERE n.id = g.session_id))`,
         [hash, now],
       )
       if (rowCount === 1 && family !== undefined) await insertRefreshFamily(tx, family)

@@ -1,4 +1,4 @@
-import { type Database, tokenHash } from '@gatehouse/kit'
+import { type Database, type Queryable, tokenHash } from '@gatehouse/kit'
 import { type Consent, mergeConsents } from '../../model/grants/consent.ts'
 import type { Consents, OutboxMessage } from '../../store/index.ts'
 import { putMessages } from '../operations/outbox.ts'
@@ -26,10 +26,8 @@ export class PostgresConsents implements Consents {
     this.#database = database
   }
 
-  async find(userId: string, clientId: string): Promise<Consent[]> {
-    const text = `SELECT ${columns} FROM identity.consent WHERE user_id = $1 AND client_id = $2
-      ORDER BY granted_at DESC LIMIT ${maxPages}`
-    return (await this.#database.query<ConsentRow>(text, [userId, clientId])).rows.map(consentOf)
+  find(userId: string, clientId: string): Promise<Consent[]> {
+    return findConsents(this.#database, userId, clientId)
   }
 
   async listByUser(userId: string): Promise<Consent[]> {
@@ -55,6 +53,13 @@ export class PostgresConsents implements Consents {
       return added
     })
   }
+}
+
+/** What a user allowed a client, by page. */
+export async function findConsents(on: Queryable, userId: string, clientId: string): Promise<Consent[]> {
+  const text = `SELECT ${columns} FROM identity.consent WHERE user_id = $1 AND client_id = $2
+    ORDER BY granted_at DESC LIMIT ${maxPages}`
+  return (await on.query<ConsentRow>(text, [userId, clientId])).rows.map(consentOf)
 }
 
 function consentOf(row: ConsentRow): Consent {

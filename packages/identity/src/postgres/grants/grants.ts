@@ -1,10 +1,11 @@
 import type { Database, Queryable, Transaction } from '@gatehouse/kit'
+import { type Access, covers } from '../../model/grants/consent.ts'
 import type { AuthorizationCode, ClaimsRequest, GrantRecord } from '../../model/grants/grant.ts'
-import type { PushedSignIn } from '../../model/grants/pushed-request.ts'
 import type { RevocationTimes } from '../../model/grants/revocation-times.ts'
-import type { Grants, UsedGrant, UserGrant } from '../../store/index.ts'
+import type { GrantBasis, Grants, UsedGrant, UserGrant } from '../../store/index.ts'
 import { orUndefined, type UserRow, userOf } from '../rows.ts'
 import { lockSession } from '../sessions.ts'
+import { findConsents } from './consents.ts'
 import { deleteRefreshFamilies } from './ended-grants.ts'
 import { usePushedRequest } from './pushed-requests.ts'
 
@@ -69,10 +70,11 @@ export class PostgresGrants implements Grants {
     this.#database = database
   }
 
-  open(grant: GrantRecord, code: AuthorizationCode, pushed?: PushedSignIn): Promise<boolean> {
+  open(grant: GrantRecord, code: AuthorizationCode, { pushed, consented }: GrantBasis = {}): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       if (grant.sessionId !== undefined && !(await lockSession(tx, grant.sessionId))) return false
       if (!(await lockMembership(tx, grant))) return false
+      if (consented !== undefined && !(await isConsented(tx, grant, consented))) return false
       if (pushed !== undefined && !(await usePushedRequest(tx, pushed, grant))) return false
       await insertGrant(tx, grant)
       await tx.query(
@@ -144,6 +146,8 @@ export class PostgresGrants implements Grants {
 
   withdraw(userId: string, clientId: string, end: RevocationTimes): Promise<string[]> {
     return this.#database.transaction(async (tx) => {
+      // A grant that depends on the consent is stored before, and revoked here, or waits and is then not stored.
+      await tx.query('SELECT 1 FROM identity.account WHERE id = $1 FOR NO KEY UPDATE', [userId])
       await tx.query('DELETE FROM identity.consent WHERE user_id = $1 AND client_id = $2', [userId, clientId])
       const { rows } = await tx.query<{ id: string }>(
         'UPDATE identity.grant_record SET revoked_at = $3 WHERE user_id = $1 AND client_id = $2 AND revoked_at IS NULL RETURNING id',
@@ -153,6 +157,11 @@ export class PostgresGrants implements Grants {
       return rows.map((row) => row.id)
     })
   }
+}
+
+/** Whether one page that the user allowed covers the access, while the account is locked by {@link lockSession}. */
+async function isConsented(tx: Transaction, { userId, clientId }: GrantRecord, access: Access): Promise<boolean> {
+  return (await findConsents(tx, userId, clientId)).some((page) => covers(page, access))
 }
 
 /** Revokes every grant of a user; `ended` were revoked before in the transaction. */

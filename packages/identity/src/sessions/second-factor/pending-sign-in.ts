@@ -68,6 +68,14 @@ export function mayBeFormOf(
   return (read(context, browser, sealed)?.userId ?? userId) === userId
 }
 
+/**
+ * Whether what was proven first is allowed where only the connection `required` is. A session that exists goes on, and a
+ * factor may be added to it.
+ */
+export function isThrough({ raises, provider }: PendingSignIn, required: string | undefined): boolean {
+  return required === undefined || raises !== undefined || provider?.connectionId === required
+}
+
 /** What a logout at its provider makes void; undefined where no provider proved the first way. */
 export function waitingAtProvider(
   { signedIn, suspended }: Browser,

@@ -1,5 +1,5 @@
 import { isAllowed } from '../algorithms/counters.ts'
-import { NotCountedError } from '../store.ts'
+import { type CounterResult, NotCountedError } from '../store.ts'
 import { type Call, WaitingCalls } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { ScriptRequest } from './request.ts'
@@ -31,6 +31,7 @@ const maxUnansweredCalls = 16_384
 /** How far the server's clock may be behind its estimate. */
 const clockToleranceMs = 50
 const reportedStepMs = 50
+const unreadable = 'the reply of the counter store is not one of its script'
 const tooLate = 'the check reached the counter store too late and was not counted'
 
 /** Sends the calls of one turn of the event loop together, about 128 in one script call. Nothing is sent twice. */
@@ -73,8 +74,10 @@ export class Batch {
     const waiting = new WaitingCalls(calls)
     try {
       const reply = waiting.areTimed ? await this.#runWithinTime(waiting) : await this.#run(this.#requestOf(calls))
-      if (returnsText) completeAdded(waiting.calls, String(reply[2]).split(' '))
-      else completeCalls(waiting.calls, reply)
+      const results = returnsText
+        ? readAdded(waiting.calls, String(reply[2]).split(' '))
+        : readResults(waiting.calls, reply)
+      for (let i = 0; i < results.length; i++) waiting.calls[i]?.completion.resolve(results[i] as CounterResult)
     } catch (error) {
       const failure = toFailure(error)
       for (const { completion } of waiting.calls) completion.reject(failure)
@@ -112,8 +115,10 @@ export class Batch {
     const { client, script, clock, onScriptLoss, onClockStep } = this.#options
     const sentAt = performance.now()
     const reply = await script.run(client, keys, span.length > 0 ? [...args, ...span] : args, onScriptLoss)
-    if (!Array.isArray(reply)) throw new TypeError('the reply of the counter store must be an array')
-    const stepMs = clock.learn(serverMs(reply), sentAt, performance.now())
+    if (!Array.isArray(reply)) throw new TypeError(unreadable)
+    const time = serverMs(reply)
+    if (Number.isNaN(time)) throw new TypeError(unreadable)
+    const stepMs = clock.learn(time, sentAt, performance.now())
     if (stepMs > reportedStepMs) onClockStep(stepMs)
     return reply
   }
@@ -177,29 +182,34 @@ function compareCalls(call: Call, other: Call): number {
   return 0
 }
 
-/** Completes calls of add.lua, which violate nothing, and of which a fixed window returns the current count alone. */
-function completeAdded(calls: readonly Call[], numbers: readonly string[]): void {
+/** Reads results of add.lua, which violate nothing, and of which a fixed window returns the current count alone. */
+function readAdded(calls: readonly Call[], numbers: readonly string[]): CounterResult[] {
   let at = 0
-  for (const { policy, now, completion } of calls) {
-    const { rules } = policy
+  return calls.map(({ policy: { rules }, now }) => {
     const counters = createCounters(rules.length)
     for (let i = 0; i < rules.length; i++) {
-      if (rules[i]?.algorithm !== 'fixed-window') counters[2 * i] = Number(numbers[at++])
-      counters[2 * i + 1] = Number(numbers[at++])
+      if (rules[i]?.algorithm !== 'fixed-window') counters[2 * i] = numberOf(numbers[at++])
+      counters[2 * i + 1] = numberOf(numbers[at++])
     }
-    completion.resolve({ allowed: true, violated: 0, counters, now })
-  }
+    return { allowed: true, violated: 0, counters, now }
+  })
 }
 
 const createCounters = (rules: number): number[] => (rules === 2 ? [0, 0, 0, 0] : new Array<number>(2 * rules).fill(0))
 
-function completeCalls(calls: readonly Call[], reply: readonly unknown[]): void {
+function readResults(calls: readonly Call[], reply: readonly unknown[]): CounterResult[] {
   let at = 2
-  for (const { policy, now, completion } of calls) {
-    const { rules } = policy
-    const violated = Number(reply[at++])
+  return calls.map(({ policy: { rules }, now }) => {
+    const violated = numberOf(reply[at++])
     const counters = createCounters(rules.length)
-    for (let i = 0; i < counters.length; i++) counters[i] = Number(reply[at++])
-    completion.resolve({ allowed: isAllowed(rules, violated), violated, counters, now })
-  }
+    for (let i = 0; i < counters.length; i++) counters[i] = numberOf(reply[at++])
+    return { allowed: isAllowed(rules, violated), violated, counters, now }
+  })
+}
+
+/** @throws TypeError for what is no number, or not there: a count of NaN would exceed no limit */
+function numberOf(value: unknown): number {
+  const number = Number(value)
+  if (Number.isNaN(number)) throw new TypeError(unreadable)
+  return number
 }

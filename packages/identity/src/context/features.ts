@@ -20,7 +20,9 @@ import type {
 export interface TokenEndpointContext extends ClientAuthenticationContext, TokenContext {}
 
 /** What POST /introspect and POST /revoke need. */
-export interface IntrospectionContext extends ClientAuthenticationContext, Pick<TokenContext, 'keys' | 'refreshMac'> {}
+export interface IntrospectionContext
+  extends ClientAuthenticationContext,
+    Pick<TokenContext, 'keys' | 'refreshMac' | 'mfa'> {}
 
 /** What GET and POST /userinfo need. */
 export interface UserinfoContext extends ServerContext, ClientContext, Pick<TokenContext, 'keys'> {}

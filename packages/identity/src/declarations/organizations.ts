@@ -18,7 +18,7 @@ type Declared = Pick<IdentityDeclarations, 'organizations' | 'organizationRoles'
  * Applies the declared roles of all organizations, and then the organizations with their members. Customers choose the
  * keys of their own roles, so a declared role whose key one of them has stops no start: it waits, as do new organizations
  * with members who shall have it, and the log says so. One that exists is applied without it, and gets it alone once the
- * role is applied. Returns the ids of the organizations that wait.
+ * role is applied; the log names it while a member waits. Returns the ids of the organizations that wait.
  */
 export async function applyOrganizations(
   { store, clock, log }: SeedContext,
@@ -32,19 +32,21 @@ export async function applyOrganizations(
     )
   const end = revocationTimes({ clock })
   const waiting = new Set(conflicts.map(({ key }) => key))
-  const incomplete = organizations.filter(({ members = [] }) =>
+  const affected = organizations.filter(({ members = [] }) =>
     members.some(({ roles }) => roles.some((key) => waiting.has(key))),
   )
   const entries = organizations.map((entry) => organizationEntry(entry, waiting, end.now))
-  const skipped = new Set(await store.declarations.applyOrganizations(entries, end))
-  for (const { id: organization } of incomplete)
-    log.error(
-      { organization },
-      skipped.has(organization)
-        ? 'a declared organization was not applied, nor its connection: a member has a declared role that was not'
-        : 'a declared organization was applied without declared roles of its members that were not applied',
-    )
-  return skipped
+  const { skipped, incomplete } = await store.declarations.applyOrganizations(entries, end)
+  for (const { id: organization } of affected) {
+    if (skipped.includes(organization))
+      log.error(
+        { organization },
+        'a declared organization was not applied, nor its connection: a member has a declared role that was not',
+      )
+    else if (incomplete.includes(organization))
+      log.error({ organization }, 'members of a declared organization wait for declared roles that were not applied')
+  }
+  return new Set(skipped)
 }
 
 function roleEntry(entry: OrganizationRoleDeclaration): DeclarationEntry<OrganizationRole> {

@@ -36,6 +36,7 @@ export async function signInAt(
   const required = await findRequiredConnection(context, profile.email)
   if (required !== undefined && required !== connection.id) return false
   const found = await findUser(context, exchange, signIn)
+  if (found === 'disabled') return false
   if (found === 'sign_in_first') {
     const values = { provider: connectionName(connection), email: signIn.profile.email ?? '' }
     const failure = { wrong: 'provider.exists', values, status: 409, name: values.email }
@@ -64,12 +65,15 @@ function linkOf({
   return { connectionId: connection.id, issuer, subject, email }
 }
 
-/** The user of the linked account; of an unlinked one what {@link decideUnlinked} says. Undefined for nobody. */
+/** `disabled`: the connection was disabled, or deleted, since it was read. Undefined for nobody. */
+type FoundUser = LinkedUser | 'sign_in_first' | 'disabled' | undefined
+
+/** The user of the linked account; of an unlinked one what {@link decideUnlinked} says. */
 async function findUser(
   context: FederationContext,
   exchange: BrowserExchange,
   signIn: ProviderSignIn,
-): Promise<LinkedUser | 'sign_in_first' | undefined> {
+): Promise<FoundUser> {
   const { store, clock, features } = context
   const link = linkOf(signIn)
   const linked = await store.linkedAccounts.use(link, clock.now())
@@ -85,11 +89,15 @@ async function findUser(
   if (outcome === 'refuse') return undefined
   if (outcome === 'create') return createUser(context, exchange, signIn, link)
   if (outcome === 'link' && local !== undefined && email !== undefined) {
-    if (await linkVerified(context, exchange, signIn, { ...local, email })) {
-      return store.linkedAccounts.use(link, clock.now())
-    }
+    const added = await linkVerified(context, exchange, signIn, { ...local, email })
+    if (added === 'disabled') return 'disabled'
   }
-  return 'sign_in_first'
+  return findLinkedMeanwhile(context, link)
+}
+
+/** The user of the linked account, which another first sign-in of the same user may have created just now. */
+async function findLinkedMeanwhile({ store, clock }: FederationContext, link: NewLink): Promise<FoundUser> {
+  return (await store.linkedAccounts.use(link, clock.now())) ?? 'sign_in_first'
 }
 
 /** Links the account with the verified address that the provider is authoritative for, with a notice to its owner. */
@@ -98,18 +106,18 @@ async function linkVerified(
   { request }: BrowserExchange,
   signIn: ProviderSignIn,
   local: User & { readonly email: string },
-): Promise<boolean> {
+): Promise<'linked' | 'other_user' | 'outdated' | 'disabled'> {
   const { connection } = signIn
   const { email: verifiedEmail, id: userId, credentialVersion } = local
   const target = { userId, credentialVersion, verifiedEmail: verifiedEmail.toLowerCase() }
   const facts = { provider: connectionName(connection) }
   const notices = createNotices(context, { user: local, kind: 'provider_linked', request, facts })
   const added = await context.store.linkedAccounts.add(target, linkOf(signIn), notices, context.clock.now())
-  if (added !== 'linked') return false
+  if (added !== 'linked') return added
   context.signalOutbox()
   const details = { connection: connection.id, by: 'verified address' }
   await audit(context, request, 'provider_linked', { subject: userId, details })
-  return true
+  return added
 }
 
 /** Creates the account of a provider's user. Of two at once one is created, and both sign in to it. */
@@ -118,7 +126,7 @@ async function createUser(
   { request }: BrowserExchange,
   { profile, connection }: ProviderSignIn,
   link: NewLink,
-): Promise<LinkedUser | 'sign_in_first' | undefined> {
+): Promise<FoundUser> {
   const id = randomUUIDv7()
   const user = {
     id,
@@ -132,15 +140,18 @@ async function createUser(
   }
   const now = context.clock.now()
   try {
-    if (await context.store.linkedAccounts.createUser(user, link, [createRecipientMessage(context, id)], now)) {
+    const messages = [createRecipientMessage(context, id)]
+    const result = await context.store.linkedAccounts.createUser(user, link, messages, now)
+    if (result === 'disabled') return 'disabled'
+    if (result === 'created') {
       context.signalOutbox()
       const details = { connection: connection.id }
       await audit(context, request, 'user_registered', { actor: id, subject: id, details })
     }
   } catch (error) {
+    if (!(error instanceof NameConflict)) throw error
     // The address got an account a moment ago.
-    if (error instanceof NameConflict) return 'sign_in_first'
-    throw error
+    return findLinkedMeanwhile(context, link)
   }
   return context.store.linkedAccounts.use(link, now)
 }

@@ -4,11 +4,13 @@ import { enforceClientLimit } from '../clients/limits.ts'
 import type { IntrospectionContext } from '../context/features.ts'
 import { formParameters } from '../http/oauth-route.ts'
 import { type Client, isPublic } from '../model/client.ts'
+import { hasRequiredFactor } from '../model/factors/second-factor.ts'
 import { organizationClaims } from '../model/organization.ts'
 import { type AccessTokenInfo, findAccessToken } from '../oauth/access-token.ts'
 import { OAuthError } from '../oauth/error.ts'
 import { readRefreshToken } from '../oauth/refresh-token.ts'
 import { findPermittedScopes, leavesNoAccess, scopeMember } from '../oauth/scope.ts'
+import type { FamilyWithGrant } from '../store/index.ts'
 
 /** The response of introspection (RFC 7662 §2.2). */
 export type Introspected = Record<string, unknown> & { readonly active: boolean }
@@ -37,6 +39,7 @@ export function introspectEndpoint(
   }
 }
 
+/** Of a token with which the client can't refresh now, nothing is said: RFC 7662 §2.2 calls it inactive. */
 async function introspectRefreshToken(
   context: IntrospectionContext,
   presented: string,
@@ -51,7 +54,7 @@ async function introspectRefreshToken(
     found.family.expiresAt > now &&
     found.grant.revokedAt === undefined &&
     found.user.lockedAt === undefined
-  if (!live || found.grant.clientId !== client.id) return inactive
+  if (!live || !mayRefresh(context, client, found)) return inactive
   const { organizationId } = found.grant
   const membership =
     organizationId === undefined ? undefined : await context.store.memberships.find(organizationId, found.user.id)
@@ -69,6 +72,12 @@ async function introspectRefreshToken(
     iat: Math.floor(found.family.rotatedAt / 1000),
     ...organizationClaims(membership && { id: membership.organization.id, roles: membership.roles }),
   }
+}
+
+/** Whether the client may refresh tokens of the grant now, as far as that does not depend on scopes. */
+function mayRefresh({ mfa }: IntrospectionContext, client: Client, { grant, requiresMfa }: FamilyWithGrant): boolean {
+  if (grant.clientId !== client.id || !client.grantTypes.includes('refresh_token')) return false
+  return hasRequiredFactor(grant, [client.mfa, mfa, requiresMfa ? 'required' : undefined])
 }
 
 async function introspectAccessToken(

@@ -120,15 +120,26 @@ export interface LinkedAccounts {
   /** The user of an upstream account, through an enabled connection; records the use. */
   use(account: UpstreamAccount, now: number): Promise<LinkedUser | undefined>
   listByUser(userId: string): Promise<LinkedAccount[]>
-  /** Adds a link; `other_user` when the upstream account belongs to another user, `outdated` when the target changed. */
+  /**
+   * Adds a link, through an enabled connection; `other_user` when the upstream account belongs to another user,
+   * `outdated` when the target changed, `disabled` when the connection is disabled, or deleted.
+   */
   add(
     target: LinkTarget,
     link: NewLink,
     messages: readonly OutboxMessage[],
     now: number,
-  ): Promise<'linked' | 'other_user' | 'outdated'>
-  /** Creates a user with a link. False when the upstream account was linked meanwhile. @throws NameConflict */
-  createUser(user: NewUser, link: NewLink, messages: readonly OutboxMessage[], now: number): Promise<boolean>
+  ): Promise<'linked' | 'other_user' | 'outdated' | 'disabled'>
+  /**
+   * Creates a user with a link, through an enabled connection; `linked` when the upstream account was linked meanwhile,
+   * `disabled` when the connection is disabled, or deleted. @throws NameConflict
+   */
+  createUser(
+    user: NewUser,
+    link: NewLink,
+    messages: readonly OutboxMessage[],
+    now: number,
+  ): Promise<'created' | 'linked' | 'disabled'>
   /**
    * Removes a link of the user, who then has another way to sign in. What was verified through it is void, and other
    * sessions that were signed in to through it end.

@@ -32,15 +32,23 @@ export interface DeclarationStore {
    */
   applyOrganizationRoles(entries: readonly DeclarationEntry<OrganizationRole>[], now: number): Promise<RoleConflict[]>
   /**
-   * Returns the ids of those that do not exist yet and have a member with a role that waits: they are not written, and
-   * the next call tries again. Members of one that exists get such a role in the first call that finds it applied, also
-   * where the entry has not changed, and nothing else of what was changed since is written.
+   * One that does not exist yet and has a member with a role that waits is not written, and the next call tries again.
+   * Members of one that exists get such a role in the first call that finds it applied, also where the entry has not
+   * changed, and nothing else of what was changed since is written.
    * @throws NameConflict for a member or a role that does not exist
    */
   applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
     end: RevocationTimes,
-  ): Promise<string[]>
+  ): Promise<WaitingOrganizations>
+}
+
+/** The ids of declared organizations with members who have a role that waits. */
+export interface WaitingOrganizations {
+  /** Those that were not written. */
+  readonly skipped: readonly string[]
+  /** Those that exist, whose members wait for a role. */
+  readonly incomplete: readonly string[]
 }
 
 /** A role of all organizations whose key some organizations have given a role of their own. */

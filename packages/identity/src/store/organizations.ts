@@ -68,7 +68,7 @@ export interface MemberChange {
 export type MemberResult = 'changed' | 'missing' | 'outdated' | 'last_owner' | 'unknown_role'
 
 /** The result of becoming a member by signing in. */
-export type JoinResult = MemberResult | 'former' | 'invited'
+export type JoinResult = MemberResult | 'former' | 'invited' | 'locked'
 
 /** A membership that ended. */
 export interface FormerMembership {
@@ -91,8 +91,8 @@ export interface Memberships {
   /**
    * Makes a user a member, who signed in with an account at the organization's provider. Who was removed, or left, is
    * added by people only. `former`: the user is one of these, or another user with that account at the provider was;
-   * `invited`: an invitation to their verified address waits, by which they join with its roles; `outdated`: they are a
-   * member.
+   * `invited`: an invitation to their verified address waits, by which they join with its roles; `locked`: the account
+   * is locked, or deleted; `outdated`: they are a member.
    */
   join(member: Omit<MemberChange, 'expected'>, upstream: ProviderSubject): Promise<JoinResult>
   /** Adds a member or replaces the roles of one. */

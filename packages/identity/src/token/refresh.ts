@@ -2,7 +2,7 @@ import { tokenHash } from '@gatehouse/kit'
 import { audit } from '../audit/record.ts'
 import type { TokenEndpointContext } from '../context/features.ts'
 import type { Client } from '../model/client.ts'
-import { strictestPolicy } from '../model/factors/second-factor.ts'
+import { hasRequiredFactor } from '../model/factors/second-factor.ts'
 import type { RefreshFamily } from '../model/grants/grant.ts'
 import { revocationTimes } from '../model/grants/revocation-times.ts'
 import { OAuthError } from '../oauth/error.ts'
@@ -82,8 +82,7 @@ function isAlive({ clock }: TokenEndpointContext, { grant, user, family }: Famil
  * @throws OAuthError `invalid_grant`
  */
 function requireFactor(context: TokenEndpointContext, client: Client, { grant, requiresMfa }: FamilyWithGrant): void {
-  const policy = strictestPolicy([client.mfa, context.mfa, requiresMfa ? 'required' : undefined])
-  if (policy !== 'required' || grant.remembered || grant.amr.includes('mfa')) return
+  if (hasRequiredFactor(grant, [client.mfa, context.mfa, requiresMfa ? 'required' : undefined])) return
   throw new OAuthError('invalid_grant', 'a second factor is required since the user signed in: they must sign in again')
 }
 

@@ -7,6 +7,7 @@ import { readProfile } from '../../src/connections/profile.ts'
 import type { Connection, ConnectionSettings } from '../../src/model/connection.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
 import type { SignOutOptions } from '../../src/store/index.ts'
+import { isSignedIn } from '../support/factors/factors.ts'
 import { TestBrowser } from '../support/journey.ts'
 import {
   callbackOf,
@@ -135,6 +136,7 @@ test('of two first sign-ins of one user at once both sign in to one account', as
     browsers.map(async (browser, at) => browser.follow(await browser.get(paths[at] ?? ''))),
   )
   for (const page of pages) assert.match(page.text, /twin@example.com/)
+  for (const browser of browsers) assert.ok(await isSignedIn(browser))
   assert.equal((await usersByEmail(running, 'twin@example.com')).length, 1)
 })
 

@@ -3,10 +3,12 @@ import { after, before, test } from 'node:test'
 import { type OidcFake, startOidc } from '@gatehouse/fakes'
 import type { NotifyRequest } from '../../src/index.ts'
 import { postgresIdentityStore } from '../../src/postgres/index.ts'
+import { isSignedIn } from '../support/factors/factors.ts'
 import { hiddenFields, TestBrowser } from '../support/journey.ts'
 import { administrators, consoleClient, tokenOf } from '../support/management/administrators.ts'
 import { invitationLink, send } from '../support/management/organizations.ts'
 import {
+  assertRefused,
   callbackOf,
   connectionTo,
   followProvider,
@@ -83,6 +85,17 @@ test('a member who left stays out', async () => {
   assert.equal(await rolesOf(id), undefined)
 })
 
+test('a locked user becomes no member by signing in', async () => {
+  const { id } = await signIn('locked')
+  await running.database.query('DELETE FROM identity.membership WHERE user_id = $1', [id])
+  await running.identity.management.updateUser(id, { locked: true })
+  const email = 'locked@acme.example'
+  provider.user = { sub: 'locked', email, email_verified: true }
+  const browser = new TestBrowser(running)
+  await assertRefused(browser, await signInWithOrganization(browser, email))
+  assert.equal(await rolesOf(id), undefined)
+})
+
 test('of a removal and a sign-in at once the removal counts', async () => {
   for (let round = 0; round < 5; round += 1) {
     const name = `race-${round}`
@@ -107,6 +120,7 @@ test('of two first sign-ins of one user at once both succeed, and there is one m
   }
   const pages = await Promise.all(ways.map(async ({ browser, path }) => browser.follow(await browser.get(path))))
   for (const page of pages) assert.match(page.text, /twins@acme\.example/)
+  for (const { browser } of ways) assert.ok(await isSignedIn(browser))
   const [user] = await usersByEmail(running, 'twins@acme.example')
   assert.deepEqual(await rolesOf(user?.id ?? ''), ['viewer'])
 })

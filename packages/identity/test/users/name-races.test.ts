@@ -102,7 +102,7 @@ function run(open: () => Promise<Database | undefined>, it: (title: string, body
         subject: randomUUID(),
         email: undefined,
       }
-      return () => store.linkedAccounts.createUser(newUser(members), link, [], now())
+      return async () => (await store.linkedAccounts.createUser(newUser(members), link, [], now())) === 'created'
     },
     async registration(members: Partial<NewUser>): Promise<Write> {
       const user = newUser({ email: `${randomUUID()}@own.example`, ...members })

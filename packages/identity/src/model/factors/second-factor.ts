@@ -21,6 +21,14 @@ export function strictestPolicy(policies: readonly (MfaPolicy | undefined)[]): M
   return mfaPolicies.findLast((policy) => policies.includes(policy)) ?? 'off'
 }
 
+/** Whether a grant has the second factor that policies require: one was used, or a remembered device stood in for it. */
+export function hasRequiredFactor(
+  { amr, remembered }: Pick<FactorSituation, 'amr' | 'remembered'>,
+  policies: readonly (MfaPolicy | undefined)[],
+): boolean {
+  return strictestPolicy(policies) !== 'required' || remembered || amr.includes('mfa')
+}
+
 /** What a user has to do beyond what they proved: use a factor, or enrol the first one. */
 export type FactorStep = 'factor' | 'enrol'
 

@@ -72,7 +72,7 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
     link: NewLink,
     messages: readonly OutboxMessage[],
     now: number,
-  ): Promise<'linked' | 'other_user' | 'outdated'> {
+  ): Promise<'linked' | 'other_user' | 'outdated' | 'disabled'> {
     return this.#database.transaction(async (tx) => {
       const target = await tx.query(
         `SELECT 1 FROM identity.account WHERE id = $1 AND credential_version = $2 AND locked_at IS NULL
@@ -80,6 +80,7 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
         [userId, credentialVersion, verifiedEmail ?? null, managementRoles],
       )
       if (target.rowCount === 0) return 'outdated'
+      if (!(await lockEnabledConnection(tx, link))) return 'disabled'
       if (await insertLink(tx, userId, link, now)) {
         await putMessages(tx, messages)
         return 'linked'
@@ -92,16 +93,22 @@ export class PostgresLinkedAccounts implements LinkedAccounts {
     })
   }
 
-  async createUser(user: NewUser, link: NewLink, messages: readonly OutboxMessage[], now: number): Promise<boolean> {
+  async createUser(
+    user: NewUser,
+    link: NewLink,
+    messages: readonly OutboxMessage[],
+    now: number,
+  ): Promise<'created' | 'linked' | 'disabled'> {
     try {
-      await this.#database.transaction(async (tx) => {
+      return await this.#database.transaction(async (tx) => {
+        if (!(await lockEnabledConnection(tx, link))) return 'disabled'
         await writeUser(tx, user, now)
         if (!(await insertLink(tx, user.id, link, now))) throw new LinkedMeanwhile()
         await putMessages(tx, messages)
+        return 'created'
       })
-      return true
     } catch (error) {
-      if (error instanceof LinkedMeanwhile) return false
+      if (error instanceof LinkedMeanwhile) return 'linked'
       throw error
     }
   }
@@ -155,6 +162,12 @@ async function lockLink(tx: Transaction, userId: string, linkId: string): Promis
 async function deleteLink(tx: Transaction, userId: string, linkId: string): Promise<void> {
   await tx.query('DELETE FROM identity.linked_account WHERE id = $1', [linkId])
   await tx.query('UPDATE identity.account SET credential_version = gen_random_uuid() WHERE id = $1', [userId])
+}
+
+/** Locks the connection of a link until the transaction ends; false when it is disabled, or deleted. */
+async function lockEnabledConnection(tx: Transaction, { connectionId }: NewLink): Promise<boolean> {
+  const text = 'SELECT 1 FROM identity.connection WHERE id = $1 AND enabled FOR SHARE'
+  return (await tx.query(text, [connectionId])).rowCount === 1
 }
 
 /** False when the upstream account is linked already. */

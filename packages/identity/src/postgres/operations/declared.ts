@@ -11,6 +11,7 @@ import type {
   OutboxMessage,
   RoleConflict,
   SignOutOptions,
+  WaitingOrganizations,
   WriteResult,
 } from '../../store/index.ts'
 import { writeClient } from '../clients.ts'
@@ -80,7 +81,7 @@ export class PostgresDeclarations implements DeclarationStore {
   async applyOrganizations(
     entries: readonly DeclarationEntry<DeclaredOrganization>[],
     end: RevocationTimes,
-  ): Promise<string[]> {
+  ): Promise<WaitingOrganizations> {
     const skipped = new Set<string>()
     await this.#apply('organization', entries, async (tx, { id, record }) => {
       const declared = await record()
@@ -88,8 +89,14 @@ export class PostgresDeclarations implements DeclarationStore {
       if (written === 'waits') skipped.add(id)
       return written
     })
-    await runStatement(this.#database, queries.addWaitingRoles, [entries.map(({ id }) => id)])
-    return [...skipped]
+    const ids = entries.map(({ id }) => id)
+    await runStatement(this.#database, queries.addWaitingRoles, [ids])
+    const { rows } = await this.#database.query<{ id: string }>(
+      `SELECT DISTINCT organization_id AS id FROM identity.membership
+       WHERE organization_id = ANY($1::text[]) AND waiting_roles <> '{}'`,
+      [ids],
+    )
+    return { skipped: [...skipped], incomplete: rows.map(({ id }) => id) }
   }
 
   /** Writes entries that are new or changed. One that waits is new at the next start again. */

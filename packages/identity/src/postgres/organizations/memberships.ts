@@ -94,6 +94,8 @@ export class PostgresMemberships implements Memberships {
     const { organizationId, userId, now } = member
     try {
       return await this.#database.transaction(async (tx) => {
+        const usable = 'SELECT 1 FROM identity.account WHERE id = $1 AND locked_at IS NULL FOR SHARE'
+        if ((await tx.query(usable, [userId])).rowCount === 0) return 'locked'
         if ((await lockMember(tx, organizationId, userId)) !== undefined) return 'outdated'
         if (await isFormerMember(tx, member, upstream)) return 'former'
         if (await hasInvitation(tx, [organizationId, userId, now])) return 'invited'

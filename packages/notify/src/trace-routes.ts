@@ -66,7 +66,7 @@ function createResubmit({ accept }: RouteContext): Resubmit {
   return async (request, resendOf) => {
     const result = await accept.one({ request, source: 'resend', resendOf })
     if ('refused' in result) throw result.refused
-    if (!('accepted' in result)) throw new Error('an event that is sent again was neither accepted nor refused')
-    return result.accepted
+    if ('parked' in result) throw new Error('an event that is sent again was neither accepted nor refused')
+    return 'accepted' in result ? result.accepted : undefined
   }
 }

@@ -75,5 +75,7 @@ export interface SettledWindow {
 /** What is admitted as a whole or not at all. */
 export interface AdmissionUnit {
   readonly settles?: Settled
+  /** The notification that it sends again, of the same user: it must still have its data. */
+  readonly resendOf?: string
   readonly notifications: readonly PlannedNotification[]
 }

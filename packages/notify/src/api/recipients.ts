@@ -16,6 +16,7 @@ import type { Audit } from '../context/audit.ts'
 import { maskRecipient } from '../model/masking.ts'
 import type { AccessControl } from '../request/caller.ts'
 import type { SearchSlots } from '../request/search-slots.ts'
+import { changedMeanwhile, refuseTags } from '../request/withheld-tags.ts'
 import type { Recipient, Recipients } from '../store/store.ts'
 import {
   type RecipientList,
@@ -67,16 +68,16 @@ async function putEdited(context: RecipientContext, request: RecipientRequest, a
   const ifMatch = request.headers['if-match']
   const before = await store.find(after.userId)
   const masked = access.masks(request, after.userId)
-  if (!masked) requireMatch(ifMatch, before && tagOf(before))
-  else if (ifMatch !== undefined && !(before && ifMatch.trim() === '*')) throw refusalOf(before, masked)
+  if (masked) refuseTags(ifMatch)
+  requireMatch(ifMatch, before && tagOf(before))
   await auditRecipient(context, request, 'recipients.update', { before, after })
   if (ifMatch === undefined || before === undefined) await store.put([after], clock.now())
   else if (!(await store.replace(after, before, clock.now()))) throw refusalOf(await store.find(after.userId), masked)
 }
 
-/** The problem of an edit that did not find what it names; for who sees the recipient masked without its tag. */
+/** The problem of an edit that met another; for who sees the recipient masked without its tag. */
 function refusalOf(current: Recipient | undefined, masked: boolean): Problem {
-  return preconditionFailed(masked ? undefined : current && tagOf(current))
+  return current && masked ? changedMeanwhile() : preconditionFailed(current && tagOf(current))
 }
 
 const tagOf = (recipient: Recipient) => entityTagOf(recipientRecord(recipient))

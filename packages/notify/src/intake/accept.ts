@@ -31,7 +31,7 @@ interface IncomingEvent {
 
 /**
  * Accepted; or refused with the finished answer; or parked until its type's rate allows it; or `gone`, where what it
- * settles was taken by another.
+ * settles was taken by another, or the data that it sends again was erased.
  */
 export type AcceptResult =
   | { readonly accepted: Acceptance }
@@ -159,7 +159,7 @@ async function admitPlanned(
     const { request, source, resendOf, occurredAt = now } = event
     const again = resendOf === undefined ? {} : { resendOf }
     const planned = options.plan({ id, request, eventType, profile, catalog, now, occurredAt, source, ...again })
-    return [{ notifications: [planned], ...(event.settles ? { settles: event.settles } : {}) }]
+    return [{ notifications: [planned], ...again, ...(event.settles ? { settles: event.settles } : {}) }]
   })
   return admitLeased(options, units, profiles, now)
 }

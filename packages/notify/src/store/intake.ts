@@ -47,7 +47,8 @@ export interface Intake {
   readonly distributed: boolean
   readProfiles(userIds: readonly string[]): Promise<Profiles>
   /**
-   * Admits a batch by the rule it is given. A unit whose settled item is gone results in undefined and changes nothing.
+   * Admits a batch by the rule it is given. A unit whose settled item is gone, or the data that it sends again, results
+   * in undefined and changes nothing.
    * Where buckets are distributed, a batch is of one bucket, for what failed could not be told from what was admitted.
    *
    * @throws UserErased when a user was erased since the profiles were read; nothing is admitted then

@@ -9,8 +9,12 @@ import type { AccessControl } from '../request/caller.ts'
 import type { Notifications, StoredNotification } from '../store/store.ts'
 import type { CancelBody, ResendBody, TraceParams } from './schemas/notifications.ts'
 
-/** Accepts an event once more: committed when it resolves. @throws Problem where it is refused */
-export type Resubmit = (request: NotifyRequest, resendOf: string) => Promise<Acceptance>
+/**
+ * Accepts an event once more: committed when it resolves. Undefined where its data was erased meanwhile: then nothing is.
+ *
+ * @throws Problem where it is refused
+ */
+export type Resubmit = (request: NotifyRequest, resendOf: string) => Promise<Acceptance | undefined>
 
 /** What acting on a notification needs. */
 export interface ActionContext {
@@ -48,10 +52,8 @@ export function resendNotification(context: ActionContext) {
     const { id } = request.params
     const { dedup_key: key } = request.body
     const channels = request.body.channels as Channel[]
-    requireData(await findVisible(context, request))
-    await auditAction(context, request, 'notifications.resend', channels)
-    // It may have been erased while the audit trail was written.
     const { event, userId, data } = requireData(await findVisible(context, request))
+    await auditAction(context, request, 'notifications.resend', channels)
     const again = {
       event,
       user_id: userId,
@@ -60,6 +62,10 @@ export function resendNotification(context: ActionContext) {
       ...(key === undefined ? {} : { dedup_key: `resend:${id}:${key}` }),
     }
     const acceptance = await context.resubmit(again, id)
+    if (!acceptance) {
+      await findVisible(context, request)
+      throw dataErased(id)
+    }
     await context.notifications.recordResent(id, acceptance.id, channels, context.clock.now())
     return reply.code(202).send(acceptance as never)
   }
@@ -68,8 +74,7 @@ export function resendNotification(context: ActionContext) {
 /** What can be sent again. @throws Problem 409 when its data was erased */
 function requireData(found: StoredNotification): StoredNotification & { readonly data: Data } {
   const { id, data } = found
-  if (data === undefined)
-    throw new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
+  if (data === undefined) throw dataErased(id)
   return { ...found, data }
 }
 
@@ -91,6 +96,10 @@ async function auditAction(
 ): Promise<void> {
   if (!access.manages(request)) return
   await audit(request, { action, target: { type: 'notification', id: request.params.id }, after: { channels } })
+}
+
+function dataErased(id: string): Problem {
+  return new Problem(409, `The data of the notification ${id} was erased: it can't be sent again.`)
 }
 
 function notFound(id: string): Problem {

@@ -164,6 +164,9 @@ test('who sees a recipient masked learns no entity tag from a change that is ref
     assert.equal(refused.statusCode, 412)
     assert.ok(!JSON.stringify([refused.headers, refused.json()]).includes(tag.slice(1, -1)), refused.body)
   }
+  const { detail } = (await edit(tag, 'admin:notifications')).json()
+  assert.match(detail, /If-Match must be \* or left out/)
+  assert.equal((await edit('"a guess"', 'admin:notifications')).json().detail, detail)
   assert.equal((await s.call('GET', url, undefined, seeing)).body.email, 'zelda@example.com')
   assert.equal((await edit('*', 'admin:notifications')).statusCode, 200, 'a recipient, whatever it is')
 })
@@ -178,9 +181,14 @@ test('the entity tag of samples is no digest for callers who see them masked', a
   assert.match(String((await s.call('GET', path, undefined, seeing)).headers.etag), /^"/)
   for (const token of ['read:settings', 'admin:notifications'])
     assert.equal((await s.call('GET', path, undefined, token)).headers.etag, undefined)
-  const headers = { authorization: 'Bearer admin:notifications', 'if-match': '"a guess"' }
-  const refused = await s.http.inject({ method: 'PUT', url: path, headers, payload: { items } })
+  const edit = (ifMatch: string) => {
+    const headers = { authorization: 'Bearer admin:notifications', 'if-match': ifMatch }
+    return s.http.inject({ method: 'PUT', url: path, headers, payload: { items } })
+  }
+  const refused = await edit('"a guess"')
   assert.deepEqual([refused.statusCode, refused.headers.etag, refused.json().etag], [412, undefined, undefined])
+  assert.match(refused.json().detail, /If-Match must be \* or left out/)
+  assert.equal((await edit('*')).statusCode, 200, 'samples, whatever they are')
 })
 
 test('masked responses keep what a support case needs', async (t) => {

@@ -121,6 +121,10 @@ async function walk(store: NotifyStore): Promise<void> {
   await store.intake.admit(units, createAdmission(rules, now))
   const replays = users.map((userId, n) => ({ notifications: [planned(userId, `a-${now}-${n}`, now, 'send')] }))
   await store.intake.admit(replays, createAdmission(rules, now))
+  const again = units.flatMap(({ notifications }) =>
+    notifications.map(({ id, userId }) => ({ resendOf: id, notifications: [planned(userId, undefined, now, 'send')] })),
+  )
+  assert.ok((await store.intake.admit(again, createAdmission(rules, now))).every((each) => each !== undefined))
   const [deferred, windows] = [
     await store.waiting.claimDeferred([0], batch, 60_000, now + 1_000),
     await store.waiting.closeWindows([0], batch, 60_000, now + 1_000),

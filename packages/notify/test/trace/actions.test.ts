@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '@gatehouse/kit'
+import { type Database, manualClock, type Query, type Queryable, type Rows } from '@gatehouse/kit'
 import type { Provider } from '../../src/index.ts'
 import { bucketOfUser } from '../../src/model/id.ts'
+import { notifyDatabase } from '../support/engine/database.ts'
 import { testBuckets } from '../support/engine/engine.ts'
 import { claimDue } from '../support/processes/claims.ts'
 import { eventually, type Setup, type SetupOptions, seedEventType, setup } from '../support/setup.ts'
@@ -187,6 +188,41 @@ test('a resend sends nothing of what is erased while it is audited', async (t) =
   erase = () => s.store.privacy.eraseUser('alice')
   assert.equal((await resend(s, id, { channels: ['email'] })).status, 404)
   assert.equal((await s.database.query('SELECT FROM notify.notification')).rowCount, 0)
+})
+
+/** A database that awaits `before` whenever an admission is about to be written. */
+function beforeAdmissions(database: Database, before: () => Promise<void>): Database {
+  const hooked = <On extends Queryable>(on: On): On => ({
+    ...on,
+    async query<Row extends object>(query: string | Query, values?: readonly unknown[]): Promise<Rows<Row>> {
+      const text = typeof query === 'string' ? query : query.text
+      if (text.startsWith('CALL notify.run_at_once')) await before()
+      return on.query<Row>(query, values)
+    },
+  })
+  return { ...hooked(database), until: (signal) => hooked(database.until(signal)) }
+}
+
+test('a resend sends nothing of what is erased just before it is admitted', async (t) => {
+  let erase: (() => Promise<unknown>) | undefined
+  const database = beforeAdmissions(await notifyDatabase(), async () => {
+    const erasing = erase
+    erase = undefined
+    await erasing?.()
+  })
+  const s = await started({ work: false, database })
+  t.after(s.close)
+  await seedEventType(s, 'sign_in.code', { channels: ['email'], sensitive: true })
+  const code = await notify(s, { event: 'sign_in.code', channels: ['email'] })
+  erase = () => s.store.notifications.cancel(code.id, ['email'], s.clock.now())
+  assert.equal((await resend(s, code.id, { channels: ['email'] })).status, 409)
+  const { id } = await notify(s, { channels: ['email'] })
+  erase = () => s.store.privacy.eraseUser('alice')
+  const both = [resend(s, id, { channels: ['in-app'] }), notify(s, { user_id: 'bob', channels: ['in-app'] })] as const
+  const [refused, { id: other }] = await Promise.all(both)
+  assert.equal(refused.status, 404)
+  const { rows } = await s.database.query('SELECT id FROM notify.notification')
+  assert.deepEqual(rows, [{ id: other }], 'what is admitted with it is')
 })
 
 test('a resend accepts the event again with its data, once for a key', async (t) => {

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import type { Reserved } from '../../catalog/reserved.ts'
 import type { Audit } from '../../context/audit.ts'
 import type { AccessControl } from '../../request/caller.ts'
+import { changedMeanwhile, refuseTags } from '../../request/withheld-tags.ts'
 import type { TemplateSample, TemplateSamples } from '../../store/store.ts'
 import type * as schemas from '../schemas/templates.ts'
 
@@ -41,7 +42,8 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
     reserved.refuseTemplate(templateId)
     const before = await samples.find(templateId)
     const masked = access.masks(request)
-    requireMatch(ifMatch, tagFor(masked, before))
+    if (masked) refuseTags(ifMatch)
+    requireMatch(ifMatch, entityTagOf(before))
     await audit(request, {
       action: 'templates.samples',
       target: { type: 'template', id: templateId },
@@ -50,7 +52,7 @@ export function updateSamples({ access, audit, reserved, samples, clock }: Sampl
     })
     const expected = ifMatch === undefined ? undefined : before
     if (!(await samples.put(templateId, sent, clock.now(), expected)))
-      throw preconditionFailed(tagFor(masked, await samples.find(templateId)))
+      throw masked ? changedMeanwhile() : preconditionFailed(entityTagOf(await samples.find(templateId)))
     const items = sent.map(({ name, data }) => ({ name, data: masked ? maskMembers(data) : data }))
     return withTag(reply, tagFor(masked, sent)).send({ items })
   }

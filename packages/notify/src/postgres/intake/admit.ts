@@ -10,6 +10,7 @@ import { isConflict, runAtOnce, type Statement } from '../sql/at-once.ts'
 import { type BucketScope, type Buckets, bucketsOfIds, groupByBucket, scopeOf, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import type { StreamOptions } from '../timeline/outbox.ts'
+import { checkOriginals } from './originals.ts'
 import { type BatchUser, readState, type UserState, usersOf } from './read-state.ts'
 import { settle } from './settle.ts'
 import { writeAdmitted } from './write-admitted.ts'
@@ -91,6 +92,7 @@ async function write(
   const statements = [
     ...claimUsers(scope, users, standing),
     ...stillKnown,
+    ...checkOriginals(scope, going),
     ...settle(scope, going, now),
     ...writeAdmitted(scope, decided, now, { streaming, leased, leaseMs: leases?.leaseMs }),
   ]

@@ -8,6 +8,7 @@ import { onePlan, type ReadStatement, readAtOnce } from '../sql/at-once.ts'
 import { type BucketScope, bucketsOfIds, textFor } from '../sql/buckets.ts'
 import { columns } from '../sql/columns.ts'
 import { dedupHash } from './dedup-hash.ts'
+import { originalsQuery } from './originals.ts'
 import { settledOf, settledQueries } from './settle.ts'
 
 /** A user's row as it was read. */
@@ -22,7 +23,7 @@ export interface UserVersion {
 export interface UserState extends AdmissionState {
   /** Those who were met before. */
   readonly users: ReadonlyMap<string, UserVersion>
-  /** For each unit whether what it settles is still there. */
+  /** For each unit whether what it settles, and the data that it sends again, is still there. */
   readonly pending: readonly boolean[]
 }
 
@@ -75,20 +76,27 @@ export async function readState(
   const notifications = units.flatMap((unit) => unit.notifications)
   const keys = logKeysOf(notifications)
   const log = keys.length === 0 ? [] : [logQuery(scope, keys)]
+  const originals = originalsQuery(scope, units)
   const [read, ...answers] = await readAtOnce(database, scope, [
     usersQuery(scope, usersOf(notifications)),
     ...log,
+    ...originals,
     ...settledQueries(scope, units, now),
   ])
   const { rows: users } = read as Answer<UserRow>
   const rows = log.length === 0 ? [] : (answers[0] as Answer<LogRow>).rows
+  const others = answers.slice(log.length)
+  const complete = new Set((others.splice(0, originals.length) as Answer<{ id: string }>[]).flatMap(idsOf))
+  const settled = settledOf(units, others)
   return {
     users: new Map(users.map((row) => [row.user_id, row])),
     counters: new Map(users.map((row) => [row.user_id, row.counters])),
     logged: await loggedOf(database, scope, originalsOf(keys, rows)),
-    pending: settledOf(units, answers.slice(log.length)),
+    pending: units.map(({ resendOf }, n) => settled[n] === true && (resendOf === undefined || complete.has(resendOf))),
   }
 }
+
+const idsOf = ({ rows }: Answer<{ id: string }>) => rows.map(({ id }) => id)
 
 function usersQuery(scope: BucketScope, users: readonly BatchUser[]): ReadStatement {
   return {

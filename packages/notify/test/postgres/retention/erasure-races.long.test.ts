@@ -72,6 +72,12 @@ const racers: Readonly<Record<string, Racer>> = {
     )
     return ({ deadLetters }) => deadLetters.replay({}, 10, now)
   },
+  'a resend': async (store) => {
+    const first = unit('email')
+    await store.intake.admit([first], createAdmission(rules, now))
+    const again = { ...unit('email'), resendOf: first.notifications[0]?.id ?? assert.fail('no notification') }
+    return ({ intake }) => intake.admit([again], createAdmission(rules, now))
+  },
   'a flush': async (store) => {
     await store.intake.admit([unit('email', { kind: 'aggregate' })], createAdmission(rules, now))
     const [window] = await store.waiting.closeWindows([0], 10, 60_000, now)

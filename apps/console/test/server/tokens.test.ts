@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { KeyRing, Secret, seal } from '@gatehouse/kit'
 import { ownPage, Person } from '../support/person.ts'
 import { type Platform, passwordOf, startPlatform } from '../support/platform.ts'
 
@@ -66,6 +67,18 @@ describe('the tokens of a session', () => {
     assert.ok(platform.requests.includes('POST /console/backchannel-logout'))
     assert.equal((await person.api('/admin/v1/users')).status, 401)
   })
+
+  for (const expired of [false, true])
+    test(`a session whose ${expired ? 'expired' : 'valid'} tokens no key opens any more ends`, async () => {
+      const person = await signedIn()
+      const replaced = new KeyRing([new Secret('a key that was replaced since then')])
+      const sealed = seal('{}', replaced, 'console session')
+      await platform.database.query('UPDATE console.session SET tokens_sealed = $1', [sealed])
+      if (expired) platform.clock.advance(expiryMs)
+      const answer = await person.api('/admin/v1/users')
+      assert.deepEqual([answer.status, (await answer.json()).type], [401, 'urn:gatehouse:console:signed-out'])
+      assert.equal(await person.isSignedIn(), false)
+    })
 
   test('a refresh token that was used elsewhere ends the session', async () => {
     const person = await signedIn()

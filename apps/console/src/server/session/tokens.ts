@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock, KeyRing } from '@gatehouse/kit'
+import { type Clock, type KeyRing, UnknownKeyError } from '@gatehouse/kit'
 import type { Provider } from '../provider/provider.ts'
 import { openTokens, sealTokens } from './reader.ts'
 import type { Session, SessionTokens } from './session.ts'
@@ -8,8 +8,9 @@ import type { ConsoleStore } from './store.ts'
 /** The access tokens of sessions. */
 export interface AccessTokens {
   /**
-   * A valid access token of the session, refreshed where it expires soon; undefined when the session has ended. Of
-   * several requests, in this process and others, one refreshes and the others take what it got.
+   * A valid access token of the session, refreshed where it expires soon; undefined when the session has ended, as it does
+   * when no key opens its tokens any more. Of several requests, in this process and others, one refreshes and the others
+   * take what it got.
    * @throws an error when the provider cannot be reached and the token has expired
    */
   current(session: Session): Promise<string | undefined>
@@ -22,7 +23,7 @@ interface TokenOptions {
   readonly provider: Provider
   readonly key: KeyRing
   readonly clock: Clock
-  /** Called when a session ended because its grant did. */
+  /** Called when a session ended because its grant did, or no key opens its tokens. */
   readonly onEnd: (idHash: string) => void
 }
 
@@ -54,19 +55,40 @@ export function createAccessTokens(options: TokenOptions): AccessTokens {
     return refreshed && openTokens(refreshed, key).accessToken
   }
 
-  return {
-    renewed: next,
-    async current(session) {
-      const now = clock.now()
-      if (session.tokensExpireAt - earlyMs > now) return openTokens(session, key).accessToken
-      try {
-        return await next(session)
-      } catch (error) {
-        if (session.tokensExpireAt > now) return openTokens(session, key).accessToken
-        throw error
-      }
-    },
+  const current = async (session: Session): Promise<string | undefined> => {
+    const now = clock.now()
+    if (session.tokensExpireAt - earlyMs > now) return openTokens(session, key).accessToken
+    try {
+      return await next(session)
+    } catch (error) {
+      if (session.tokensExpireAt > now) return openTokens(session, key).accessToken
+      throw error
+    }
   }
+
+  return {
+    renewed: (session) => endIfSealed(options, session, next),
+    current: (session) => endIfSealed(options, session, current),
+  }
+}
+
+/** Ends the session when its tokens are sealed with a key that was replaced: nothing brings them back. */
+async function endIfSealed(
+  parts: TokenOptions,
+  session: Session,
+  read: (session: Session) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  try {
+    return await read(session)
+  } catch (error) {
+    if (!(error instanceof UnknownKeyError)) throw error
+    return end(parts, session)
+  }
+}
+
+async function end({ store, onEnd }: TokenOptions, { idHash }: Session): Promise<undefined> {
+  await store.sessions.end(idHash)
+  onEnd(idHash)
 }
 
 async function refreshOrWait(parts: TokenOptions, session: Session): Promise<Session | undefined> {
@@ -83,15 +105,11 @@ async function refreshOrWait(parts: TokenOptions, session: Session): Promise<Ses
 }
 
 async function refresh(parts: TokenOptions, session: Session): Promise<Session | undefined> {
-  const { store, provider, key, onEnd } = parts
+  const { store, provider, key } = parts
   const { idHash } = session
   try {
     const tokens = await provider.refresh(openTokens(session, key).refreshToken)
-    if (tokens === undefined) {
-      await store.sessions.end(idHash)
-      onEnd(idHash)
-      return undefined
-    }
+    if (tokens === undefined) return await end(parts, session)
     const next = {
       idHash,
       generation: session.generation + 1,

@@ -145,18 +145,21 @@ function checkRules(routes: readonly RouteRule[], fault: Fault): void {
   }
 }
 
-function checkPlaces({ notify, recipients = [] }: File, fault: Fault): void {
-  const check = (path: ReadonlyArray<string | number>, zone: string | undefined, locale: string | undefined) => {
+function checkPlaces({ notify, users = [], recipients = [] }: File, fault: Fault): void {
+  const check = (path: ReadonlyArray<string | number>, zone: unknown, locale: unknown) => {
     if (zone !== undefined && !isZone(zone))
       fault([...path, path[0] === 'notify' ? 'zone' : 'zoneinfo'], 'must be an IANA time zone such as Europe/Berlin')
     if (locale !== undefined && !isLocale(locale))
       fault([...path, 'locale'], 'must be a language tag such as en or pt-BR')
   }
   check(['notify'], notify?.zone, notify?.locale)
+  for (const [index, { claims = {} }] of users.entries())
+    check(['users', index, 'claims'], claims.zoneinfo, claims.locale)
   for (const [index, { zoneinfo, locale }] of recipients.entries()) check(['recipients', index], zoneinfo, locale)
 }
 
-function isZone(zone: string): boolean {
+function isZone(zone: unknown): boolean {
+  if (typeof zone !== 'string') return false
   try {
     Temporal.Now.zonedDateTimeISO(zone)
     return !/^[+-]/.test(zone)
@@ -165,7 +168,8 @@ function isZone(zone: string): boolean {
   }
 }
 
-function isLocale(tag: string): boolean {
+function isLocale(tag: unknown): boolean {
+  if (typeof tag !== 'string') return false
   try {
     return Intl.getCanonicalLocales(tag.replaceAll('_', '-')).length === 1
   } catch {

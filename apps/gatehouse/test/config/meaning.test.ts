@@ -53,6 +53,22 @@ routes:
   ])
 })
 
+test('the time zone and the language of a user are checked as those of a recipient are', async () => {
+  const faults = await faultsOf(`users:
+  - { id: ann, claims: { zoneinfo: Europe/Londn, locale: "not a tag" } }
+  - { id: bob, claims: { zoneinfo: 7, locale: [en] } }
+  - { id: cid, claims: { zoneinfo: Europe/London, locale: en-GB, name: Cid } }
+`)
+  const zone = 'must be an IANA time zone such as Europe/Berlin'
+  const locale = 'must be a language tag such as en or pt-BR'
+  assert.deepEqual(faults.sort(), [
+    `file:2: users.0.claims.locale ${locale}`,
+    `file:2: users.0.claims.zoneinfo ${zone}`,
+    `file:3: users.1.claims.locale ${locale}`,
+    `file:3: users.1.claims.zoneinfo ${zone}`,
+  ])
+})
+
 test('a route can require only a sign-in that a credential of it can have', async () => {
   const route = (members: string) => `upstreams: { app: { url: "http://127.0.0.1:1" } }
 routes:

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -142,4 +142,20 @@ describe('the client against a running program', () => {
     const stranger = createGatehouse({ baseUrl: program.url, credentials: wrong })
     await assert.rejects(stranger.notifications.get({ id: 'x' }), { code: 'oauth_failed' })
   })
+})
+
+test('the example for files sends its own events to a program as it is first run', async (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const file = join(temporaryFolder('gatehouse-client'), 'gatehouse.yaml')
+  const text = readFileSync(join(root, 'gatehouse.yaml'), 'utf8')
+    .replace('- client_id: demo\n', `- client_id: demo\n    client_secret: ${clientSecret}\n`)
+    .replace('templates: ./templates', `templates: ${join(root, 'templates')}`)
+  writeFileSync(file, text)
+  const program = await started({ env: { GATEHOUSE_CONFIG: file } })
+  t.after(() => program.stop())
+  const env = { ...process.env, ISSUER: program.url, CLIENT_SECRET: clientSecret }
+  const example = join(import.meta.dirname, 'send-events.ts')
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [example], { env, cwd: root })
+  assert.equal(stderr, '')
+  assert.match(stdout, /^[1-9]\d* events were accepted\n$/)
 })

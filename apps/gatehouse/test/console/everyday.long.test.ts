@@ -4,7 +4,7 @@ import { testWith } from '@gatehouse/testing'
 import { consoleOfSuite } from '../support/console.ts'
 import { callAsDemo } from '../support/demo-client.ts'
 import { started } from '../support/program.ts'
-import { loaded } from './page.ts'
+import { loaded, until } from './page.ts'
 
 describe('what people do every day in the console', () => {
   const { tab, program, faults, signIn, heading, open, faultless, toast } = consoleOfSuite({ start: () => started() })
@@ -46,6 +46,8 @@ describe('what people do every day in the console', () => {
     await open('/send', 'Send')
     await tab().getByLabel('Event type').fill('order.shipped')
     await tab().getByLabel('User id').fill('alice')
+    // The form begins with the variables of the text.
+    await until(tab(), "document.querySelector('textarea').value.includes('tracking_url')")
     await tab().getByLabel('Data (JSON)').fill('{"order_id": "R-1"}')
     await tab().getByText('Many', { exact: true }).click()
     const events = () => tab().getByLabel('Events (JSON array, or one object a line)')
@@ -67,6 +69,21 @@ describe('what people do every day in the console', () => {
     await tab().reload()
     await heading('Send')
     assert.equal(await events().count(), 0, 'what was sent is not offered again')
+  })
+
+  testWith('chromium', 'a line of the palette is selected as soon as it is there', async () => {
+    await open('/users', 'Users')
+    await tab().keyboard.press('/')
+    await tab().getByRole('textbox', { name: 'Search' }).waitFor()
+    await tab().evaluate(`new MutationObserver(() => {
+      const lines = document.querySelectorAll('[data-action]')
+      if (lines.length > 0 && !document.querySelector('[data-selected]')) document.body.dataset.unselected = lines[0].innerText
+    }).observe(document.body, { childList: true, subtree: true })`)
+    await tab().keyboard.type('alice')
+    await tab().getByText('User alice').waitFor()
+    assert.equal(await tab().evaluate('document.body.dataset.unselected'), undefined)
+    await tab().keyboard.press('Enter')
+    await heading('alice')
   })
 
   testWith(

@@ -1,6 +1,6 @@
 import { Spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { useMay, useSeesPersonalData } from '../../api/session.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { wordOf } from '../../screens/deliver/word-of.ts'
@@ -36,8 +36,9 @@ export function CommandPalette() {
   const list = useRef<HTMLDivElement>(null)
   const isChosen = useRef(false)
   const shown = groups.flatMap(([, lines]) => lines.map(({ id }) => id)).join(' ')
-  // The first line is selected, also where it arrived after others, until a key moves the selection.
-  useEffect(() => {
+  // The first line is selected, also where it arrived after others, until a key moves the selection. At once, so that
+  // Enter opens what is seen.
+  useLayoutEffect(() => {
     if (isChosen.current || text === '' || shown === '') return
     list.current?.querySelector('[data-selected]')?.removeAttribute('data-selected')
     list.current?.querySelector('[data-action]')?.setAttribute('data-selected', 'true')

@@ -120,8 +120,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isAbandoned = false
   #startedAt = 0
   #endUpload: (() => void) | undefined
-  /** Sends the head by itself where no body follows at once: a stream may be silent for long. */
-  #headAlone: NodeJS.Immediate | undefined
+  #hasBody = false
   /** Limits how long the client may leave unread what it was sent. */
   #unread: NodeJS.Timeout | undefined
 
@@ -144,7 +143,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     return this.#done.promise.finally(() => {
       clearTimeout(this.#lateness)
       clearTimeout(this.#unread)
-      clearImmediate(this.#headAlone)
       this.#endUpload?.()
       response.off('close', this.#onClose)
     })
@@ -221,7 +219,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     // The upstream's reason phrase may have characters that cannot be written, and tells a client nothing (RFC 9112 §4).
     const forwarded = responseHeaders(headers, { status, keepCookies: this.#upstream.ownCookies })
     response.writeHead(status, STATUS_CODES[status] ?? '', withGatewayHeaders(forwarded, gatewayHeaders))
-    this.#headAlone = setImmediate(() => response.flushHeaders())
+    queueMicrotask(() => this.#sendHeadAlone())
+  }
+
+  /** Sends the head by itself where no body came in the same read: a stream may be silent for long. */
+  #sendHeadAlone(): void {
+    const { response } = this.#request
+    if (!this.#hasBody && !response.writableEnded && !response.destroyed) response.flushHeaders()
   }
 
   #recordAnswer(): void {
@@ -231,7 +235,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { response } = this.#request
-    clearImmediate(this.#headAlone)
+    this.#hasBody = true
     if (this.#isEnded || response.write(chunk)) return
     controller.pause()
     // The pool's own timeout does not run while the response is paused, which holds its connection.
